@@ -1,0 +1,28 @@
+"""The errors that a user can cause, each one line: what was expected, what was found, what to do."""
+
+
+class CrowdCountError(Exception):
+    """Root of every error that stems from the user's input or machine, not from a bug here.
+
+    The command line prints its message on one line and exits with 1; anything else keeps its traceback.
+    """
+
+
+class VideoError(CrowdCountError):
+    """A video, image sequence, camera or stream cannot be read as asked."""
+
+
+class SceneError(CrowdCountError):
+    """A region of interest, perspective or scene file does not fit the footage or its format."""
+
+
+class DatasetError(CrowdCountError):
+    """A data set or an annotation file is missing, malformed or contradicts itself."""
+
+
+class ModelError(CrowdCountError):
+    """A model file cannot be read, or does not fit the footage or features it is used on."""
+
+
+class OutputError(CrowdCountError):
+    """A result cannot be written where it was asked for."""

@@ -1,0 +1,1 @@
+"""Numbers to counts: the regressors. A leaf package that knows neither `crowdcount` nor `features`."""

@@ -1,0 +1,25 @@
+"""What every test shares: the place of the real data sets, and no test may log an ERROR unnoticed."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the real data sets (CROWDCOUNT_DATA, by default ../shared/data); skips where it is absent."""
+    folder = Path(os.environ.get("CROWDCOUNT_DATA", PROJECT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"real data sets are absent ({folder}); set CROWDCOUNT_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_error_is_logged(caplog):
+    yield
+    errors = [r.getMessage() for r in caplog.get_records("call") if r.levelno >= logging.ERROR]
+    assert not errors, f"the test logged errors: {errors}"

@@ -1,0 +1,28 @@
+"""features and models stay leaves: they import neither each other nor the application."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+OURS = {"crowdcount", "features", "models", "samples"}
+
+
+@pytest.mark.parametrize("package", ["features", "models"])
+def test_leaf_packages_import_nothing_of_ours(package):
+    files = sorted((PROJECT / package).rglob("*.py"))
+    assert files
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            outside = {name.split(".")[0] for name in names} & OURS
+            assert not outside, f"{file.name}:{node.lineno} imports {outside}"
+
+
+def test_no_init_files_under_tests():
+    assert not list((PROJECT / "tests").rglob("__init__.py"))

@@ -1,0 +1,85 @@
+"""The size view: how much of the scene people cover and how their outline runs.
+
+Areas and lengths are weighted by perspective (an area by the scale squared, a length by the scale), after
+Chan, Liang & Vasconcelos 2008, "Privacy preserving crowd monitoring", section 4.
+"""
+
+import cv2
+import numpy as np
+
+from .geometry import Geometry
+from .schema import Quantity
+
+N_ORIENTATIONS = 6
+QUANTITIES = (
+    Quantity("area", "size", "h²", additive=True),
+    Quantity("perimeter", "size", "h", additive=True),
+    *(Quantity(f"perimeter_{30 * k}", "size", "h", additive=True) for k in range(N_ORIENTATIONS)),
+    Quantity("perimeter_area_ratio", "size", "1/h", additive=False),
+    Quantity("blobs", "size", "1", additive=True),
+)
+
+_CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
+
+
+def orientation_bins(gradient_x, gradient_y, n_bins=N_ORIENTATIONS) -> np.ndarray:
+    """Bin of each gradient's direction modulo 180°, bins centred on 0°, 30°, …
+
+    Parameters
+    ----------
+    gradient_x, gradient_y : (k,) float
+        Gradient components; the direction is that of the edge's normal.
+
+    Returns
+    -------
+    (k,) intp in 0 … n_bins − 1; a zero gradient falls into bin 0.
+    """
+    angle = np.arctan2(gradient_y, gradient_x)
+    return np.rint(angle * (n_bins / np.pi)).astype(np.intp) % n_bins
+
+
+def ratio(numerator, denominator) -> np.ndarray:
+    """numerator / denominator, 0 where the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+
+
+def with_whole(cells) -> np.ndarray:
+    """Put the sum over the cells, which is the whole region's value of an additive quantity, before them."""
+    return np.concatenate([cells.sum(axis=0, keepdims=True), cells])
+
+
+def size_features(mask, geometry: Geometry) -> np.ndarray:
+    """Measure the size view.
+
+    Parameters
+    ----------
+    mask : (H, W) bool
+        Foreground inside the region of interest.
+    geometry : Geometry
+
+    Returns
+    -------
+    (1 + n_cells, 10) float64
+        One row for the whole region, then one per cell; columns as `QUANTITIES`. An empty mask gives zeros.
+    """
+    mask = mask.view(np.uint8)
+    foreground = np.flatnonzero(mask)
+    area_scale = geometry.area_scale.ravel()
+    area = geometry.sums(foreground, area_scale[foreground])
+
+    outline = np.flatnonzero(mask & ~cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE))
+    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
+    normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
+    normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
+    length = geometry.scale.ravel()[outline]
+    directed = geometry.sums(outline, length, orientation_bins(normal_x, normal_y), N_ORIENTATIONS)
+
+    n_blobs, labels = cv2.connectedComponents(mask, connectivity=8, ltype=cv2.CV_32S)
+    blob = labels.ravel()[foreground]
+    blob_area = np.bincount(blob, area_scale[foreground], n_blobs)
+    # A blob that spans several cells counts in each with the share of its area there.
+    blobs = geometry.sums(foreground, area_scale[foreground] / blob_area[blob])
+
+    area, directed, blobs = with_whole(area), with_whole(directed), with_whole(blobs)
+    perimeter = directed.sum(axis=1, keepdims=True)
+    return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])

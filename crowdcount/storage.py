@@ -1,0 +1,249 @@
+"""Files that are written whole or not at all, and arrays kept with their description in one safe file."""
+
+import errno
+import io
+import json
+import math
+import os
+import re
+import secrets
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from .errors import CrowdCountError, ModelError, OutputError
+
+MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
+_META = "meta"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_DTYPE_KINDS = "biufU"  # booleans, integers, floats, text: nothing that can hold a Python object
+
+
+def output_error(path: str | Path, error: OSError) -> OutputError:
+    """One line saying why `path` cannot be written and what to do about it."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        why = "the disk is full; free some space or choose another place"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        why = "writing there is not permitted; choose another folder"
+    elif error.errno == errno.ENOENT:
+        why = f"the folder {Path(path).parent} does not exist; create it first"
+    else:
+        why = f"{(error.strerror or str(error)).lower()}; choose another place"
+    return OutputError(f"cannot write {path}: {why}")
+
+
+@contextmanager
+def output_errors(path: str | Path) -> Iterator[None]:
+    """Turn every OSError of the body into the OutputError of `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise output_error(path, error) from error
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Write a file that appears under its name only when it is whole.
+
+    Yields an empty temporary file beside `path` with the same suffix. When the body succeeds, its content is
+    flushed to the disk and it takes the name `path`; when the body fails, it is removed and whatever had
+    that name before is untouched.
+
+    Raises
+    ------
+    OutputError
+        For every OSError, the body's included: missing folder, no permission, full disk, a folder or a
+        device in the place of the file.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    with output_errors(path):
+        try:
+            _create(temporary, path).close()
+            yield temporary
+            _publish(temporary, path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def partial_path(path: str | Path) -> Iterator[Path]:
+    """Write a file whose beginning is worth keeping when the writing is interrupted.
+
+    Yields the empty file `<stem>.partial<suffix>` beside `path`. When the body succeeds, it takes the name
+    `path`; when the body fails, it stays under its own name, unless nothing has been written to it.
+
+    Raises
+    ------
+    OutputError
+        When the partial file cannot be created or renamed, or another run has begun to write to the same
+        place meanwhile. Errors of the body pass unchanged.
+    """
+    path = Path(path)
+    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
+    with output_errors(path):
+        partial.unlink(missing_ok=True)
+        ours = _create(partial, path)
+    with ours:  # held open, so that no other file can pass for it
+        try:
+            yield partial
+        except BaseException:
+            with suppress(OSError):
+                if not partial.stat().st_size:
+                    partial.unlink()
+            raise
+        with output_errors(path):
+            if not os.path.samestat(os.fstat(ours.fileno()), partial.stat()):
+                raise OutputError(f"cannot write {path}: another run writes there too; choose another name")
+    with output_errors(path):
+        _publish(partial, path)
+
+
+def _create(temporary: Path, path: Path) -> IO[bytes]:
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "device or a pipe"
+        raise OutputError(f"cannot write {path}: expected the name of a file, but it is a {kind}; "
+                          "choose another name, or - for the standard output")
+    return temporary.open("xb")
+
+
+def _publish(temporary: Path, path: Path) -> None:
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def save_arrays(path: str | Path, kind: str, version: int, arrays: Mapping[str, np.ndarray],
+                meta: Mapping[str, object]) -> None:
+    """Write arrays and their description as one .npz file, which `numpy.load` reads too.
+
+    The same content gives the same bytes. The description is kept as the UTF-8 JSON text
+    `{"kind": …, "version": …, "meta": …}` in the member `meta` (1-D uint8).
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to write; replaced only when everything is written.
+    kind : str
+        What the file is, such as "model" or "scene".
+    version : int
+        Version of that kind's format, from 1.
+    arrays : mapping of str to ndarray
+        Arrays of booleans, integers, floats or text of any shape; names of letters, digits, `_`, `-`, `.`.
+    meta : mapping
+        Anything JSON can hold.
+
+    Raises
+    ------
+    OutputError
+        When the file cannot be written.
+    ValueError
+        When an array or a name cannot be kept in such a file.
+    """
+    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta)}, sort_keys=True,
+                        allow_nan=False, ensure_ascii=False)
+    members = {_META: np.frombuffer(header.encode(), np.uint8)}
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name], order="C")
+        if name == _META or not _NAME.fullmatch(name):
+            raise ValueError(f"expected an array name of letters, digits, '_', '-', '.', not {name!r}")
+        if array.dtype.kind not in _DTYPE_KINDS:
+            raise ValueError(f"expected booleans, numbers or text in array {name!r}, found {array.dtype}")
+        members[name] = array
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, array in members.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
+            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content.getvalue(), zipfile.ZIP_DEFLATED)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(packed.getvalue())
+
+
+def load_arrays(path: str | Path, kind: str, max_version: int,
+                error: type[CrowdCountError] = ModelError) -> tuple[dict[str, np.ndarray], dict]:
+    """Read a file of `save_arrays`: its arrays by name and its description.
+
+    Nothing in the file is trusted: no pickle is read, and no more than `MAX_BYTES` is unpacked.
+
+    Raises
+    ------
+    CrowdCountError
+        Of class `error`, one line: a missing, truncated, foreign or hostile file, a file of another kind, or
+        one of a newer version than `max_version`.
+    """
+    arrays = read_npz(path, error)
+    try:
+        header = json.loads(arrays.pop(_META).tobytes(), parse_constant=_refuse_constant)
+        found, version, meta = header["kind"], header["version"], header["meta"]
+        if not (isinstance(found, str) and type(version) is int and version > 0 and isinstance(meta, dict)):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise error(f"{path} is not a crowdcount {kind}: its description is missing or damaged; "
+                    f"give a {kind} file that crowdcount wrote") from None
+    if found != kind:
+        raise error(f"expected a crowdcount {kind}, but {path} holds {_one_line(repr(found))}; "
+                    f"give a {kind} file")
+    if version > max_version:
+        raise error(f"{path} was written by a newer crowdcount (format {version}, this one reads up to "
+                    f"{max_version}); update crowdcount")
+    return arrays, meta
+
+
+def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.ndarray]:
+    """Read all arrays of an untrusted .npz file, without pickle and within `MAX_BYTES`.
+
+    Raises
+    ------
+    CrowdCountError
+        Of class `error`, one line, for whatever is wrong with the file.
+    """
+    path = Path(path)
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        raise error(f"{path} {what}; check the name")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > MAX_BYTES:
+                raise ValueError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
+            if len({member.filename for member in members}) < len(members):
+                raise ValueError("a member appears twice")
+            return dict(_read_member(archive, member) for member in members)
+    except PermissionError:
+        raise error(f"{path} cannot be read: no permission; change its permissions") from None
+    except Exception as reason:  # foreign bytes can make the parsers of zip and npy raise anything
+        raise error(f"{path} is damaged or was not written by crowdcount ({_one_line(str(reason))}); "
+                    "copy or make it again") from reason
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[str, np.ndarray]:
+    name = member.filename.removesuffix(".npy")
+    if name == member.filename or not _NAME.fullmatch(name):
+        raise ValueError(f"unexpected member {member.filename!r}")
+    content = io.BytesIO(archive.read(member))
+    if np.lib.format.read_magic(content) != (1, 0):
+        raise ValueError(f"unknown array format in {name}")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(content)
+    if dtype.kind not in _DTYPE_KINDS:
+        raise ValueError(f"array {name} holds neither numbers nor text")
+    declared = math.prod(shape) * dtype.itemsize
+    if declared != len(content.getbuffer()) - content.tell():
+        raise ValueError(f"array {name} has another size than it declares")
+    content.seek(0)
+    return name, np.load(content, allow_pickle=False)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)[:120]

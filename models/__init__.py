@@ -1,1 +1,19 @@
 """Numbers to counts: the regressors. A leaf package that knows neither `crowdcount` nor `features`."""
+
+from .count_regressor import CountRegressor
+from .hlr import HuberLossRegressor
+from .intervals import conformal_quantile, count_interval, count_scale, normalised_scores
+from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
+
+__all__ = [
+    "BlockedKFold",
+    "CountMetrics",
+    "CountRegressor",
+    "HuberLossRegressor",
+    "conformal_quantile",
+    "count_interval",
+    "count_metrics",
+    "count_scale",
+    "normalised_scores",
+    "out_of_fold",
+]

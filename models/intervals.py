@@ -1,0 +1,46 @@
+"""Prediction intervals for counts by split conformal prediction on out-of-fold residuals.
+
+Source: J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, "Distribution-free predictive inference
+for regression", JASA 2018, sections 2.2 and 5.2 (locally weighted scores).
+
+The scores must come from predictions made without the frame's own block (`models.validation.out_of_fold`):
+neighbouring frames are near copies, so residuals of a random split are too small. The guarantee supposes
+exchangeable frames, which a video's are only roughly; coverage is therefore to be measured on later blocks.
+"""
+
+import numpy as np
+
+
+def count_scale(prediction: np.ndarray) -> np.ndarray:
+    """Expected size of the error at a predicted count, up to one constant: sqrt(max(prediction, 1)).
+
+    People are missed, doubled and hidden more or less independently, so that the variance of the error grows
+    in proportion to the count, as a Poisson variable's; below one person the scale stays at 1, which keeps
+    intervals from vanishing over an empty scene.
+    """
+    return np.sqrt(np.maximum(prediction, 1.0))
+
+
+def normalised_scores(y: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    """Scores |y - prediction| / count_scale(prediction) of the frames with a label (NaN in y: none)."""
+    labelled = ~np.isnan(y)
+    return np.abs(y - prediction)[labelled] / count_scale(prediction[labelled])
+
+
+def conformal_quantile(scores: np.ndarray, level: float) -> float:
+    """The score that a new frame's score does not exceed with probability >= `level`, 0 < level < 1.
+
+    The ceil((n + 1) level)-th smallest of the n scores; infinity when there are too few of them for `level`
+    (fewer than level / (1 - level)). ValueError for another level.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"expected a level between 0 and 1, got {level}")
+    scores = np.sort(scores)
+    rank = int(np.ceil((len(scores) + 1) * level - 1e-9))
+    return float(scores[rank - 1]) if rank <= len(scores) else np.inf
+
+
+def count_interval(prediction: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower (never below 0) and upper ends of prediction +- quantile * count_scale(prediction)."""
+    half = quantile * count_scale(prediction)
+    return np.maximum(prediction - half, 0.0), prediction + half

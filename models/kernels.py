@@ -1,0 +1,211 @@
+"""Kernels as explicit feature maps: exact for polynomials, to rounding for every other kernel."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import comb, factorial, sqrt
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+POLYNOMIAL_KERNELS = ("poly", "polynomial")
+BLOCK_ROWS = 512  # evaluated at a time: their features stay in the processor's cache
+PARAMETERS = ("gamma", "coef0", "degree")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A pair-wise kernel of scikit-learn with all of its parameters resolved.
+
+    `gamma` belongs to every kernel but linear and cosine, `coef0` and `degree` to poly, `coef0` to sigmoid.
+    """
+
+    name: str
+    gamma: float = 1.0
+    coef0: float = 1.0
+    degree: int = 3
+
+    @classmethod
+    def resolve(cls, name: str, parameters: Mapping | None, n_columns: int) -> "Kernel":
+        """The kernel with scikit-learn's defaults (gamma 1/n_columns or, for chi2, 1; coef0 1; degree 3).
+
+        Raises ValueError for an unknown kernel or parameter and for parameters without a positive
+        semi-definite polynomial kernel (gamma <= 0, coef0 < 0, a degree that is no positive integer).
+        """
+        if name not in PAIRWISE_KERNEL_FUNCTIONS:
+            known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+            raise ValueError(f"unknown kernel {name!r}; expected one of {known}")
+        given = {key: value for key, value in (parameters or {}).items() if value is not None}
+        unknown = sorted(set(given) - set(PARAMETERS))
+        if unknown:
+            raise ValueError(f"unknown kernel parameters {unknown}; expected some of {list(PARAMETERS)}")
+        kernel = cls(name, **{"gamma": 1.0 if name == "chi2" else 1.0 / n_columns, **given})
+        if name in POLYNOMIAL_KERNELS and (
+            kernel.gamma <= 0 or kernel.coef0 < 0 or kernel.degree < 1 or kernel.degree != int(kernel.degree)
+        ):
+            raise ValueError(
+                "a polynomial kernel needs gamma > 0, coef0 >= 0 and a whole degree >= 1 to be positive "
+                f"semi-definite, not gamma={kernel.gamma}, coef0={kernel.coef0}, degree={kernel.degree}"
+            )
+        return kernel
+
+    def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Kernel values (n_left, n_right) between the rows of `left` and `right`, float64."""
+        return pairwise_kernels(
+            left,
+            right,
+            metric=self.name,
+            filter_params=True,
+            gamma=self.gamma,
+            coef0=self.coef0,
+            degree=int(self.degree),
+        )
+
+    def map_size(self, n_columns: int) -> int | None:
+        """Number of columns of the exact finite feature map, None where the kernel has none."""
+        if self.name == "linear":
+            return n_columns
+        if self.name in POLYNOMIAL_KERNELS:
+            if self.coef0 > 0:
+                return comb(n_columns + int(self.degree), int(self.degree))
+            return comb(n_columns + int(self.degree) - 1, int(self.degree))
+        return None
+
+
+@dataclass(frozen=True)
+class PolynomialMap:
+    """The exact feature map of (gamma x.z + coef0)^degree, or of x.z when the kernel is linear.
+
+    By the multinomial theorem its columns are all monomials x^k of total degree |k| <= degree, weighted by
+    sqrt(degree! / (k! (degree - |k|)!) gamma^|k| coef0^(degree - |k|)); only |k| = degree when coef0 is 0.
+    """
+
+    kernel: Kernel
+    n_columns: int
+
+    @property
+    def size(self) -> int:
+        return self.kernel.map_size(self.n_columns)
+
+    @cached_property
+    def _plan(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Per degree 1, 2, …: each monomial's parent in the degree before, its last column, its weight."""
+        plan = []
+        place = {(): 0}
+        for degree in range(1, int(self.kernel.degree) + 1):
+            monomials = list(combinations_with_replacement(range(self.n_columns), degree))
+            parents = np.array([place[monomial[:-1]] for monomial in monomials])
+            factors = np.array([monomial[-1] for monomial in monomials])
+            plan.append((parents, factors, np.array([self._weight(monomial) for monomial in monomials])))
+            place = {monomial: i for i, monomial in enumerate(monomials)}
+        return plan
+
+    def _weight(self, monomial: tuple[int, ...]) -> float:
+        top = int(self.kernel.degree)
+        multinomial = factorial(top) // factorial(top - len(monomial))
+        for column in set(monomial):
+            multinomial //= factorial(monomial.count(column))
+        return sqrt(
+            multinomial * self.kernel.gamma ** len(monomial) * self.kernel.coef0 ** (top - len(monomial))
+        )
+
+    def _levels(self, columns: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Per degree among the outputs: the monomials (k, n) and their weights (k,)."""
+        if self.kernel.name == "linear":
+            yield columns.T, np.ones(self.n_columns)
+            return
+        top = int(self.kernel.degree)
+        columns_by_row = np.ascontiguousarray(columns.T)
+        level = np.ones((1, len(columns)))
+        if self.kernel.coef0 > 0:
+            yield level, np.array([self.kernel.coef0 ** (top / 2)])
+        for degree, (parents, factors, weights) in enumerate(self._plan, 1):
+            level = level[parents] * columns_by_row[factors]
+            if self.kernel.coef0 > 0 or degree == top:
+                yield level, weights
+
+    def transform(self, columns: np.ndarray) -> np.ndarray:
+        """Feature rows (n, size) float64 of `columns` (n, n_columns)."""
+        return np.concatenate([level * weights[:, None] for level, weights in self._levels(columns)]).T
+
+    def combine(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """transform(columns) @ coefficients: (n,), without forming the features' rows."""
+        result = np.zeros(len(columns))
+        start = 0
+        for level, weights in self._levels(columns):
+            result += (weights * coefficients[start : start + len(weights)]) @ level
+            start += len(weights)
+        return result
+
+
+class NumericalMap:
+    """The feature map of any positive semi-definite kernel on given rows, by pivoted Cholesky.
+
+    With P K P^T = L L^T (LAPACK pstrf, stopped where every remaining pivot is rounding error), the rows of L
+    are features of the given rows, and L_pp^-1 k(X_p, z) those of any other z: exact to rounding on the span
+    of the data, and `size`, the numerical rank, is often far below the number of rows.
+
+    Attributes: `support` row numbers of the pivots; `rows` (n, size) features of the given rows.
+    """
+
+    def __init__(self, matrix: np.ndarray):
+        """`matrix`: (n, n) float64 symmetric kernel values, overwritten. ValueError when it is indefinite."""
+        n = len(matrix)
+        diagonal = matrix.diagonal().copy()
+        largest = max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+        factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=largest * np.finfo(float).eps * 10, lower=1)
+        pivots = pivots - 1
+        self.support = pivots[:rank]
+        self._triangle = np.tril(factor[:rank, :rank])
+        self.rows = np.empty((n, rank))
+        self.rows[self.support] = self._triangle
+        self.rows[pivots[rank:]] = factor[rank:, :rank]
+        left = diagonal - np.einsum("ij,ij->i", self.rows, self.rows)
+        if left.min(initial=0.0) < -1e-8 * largest:
+            raise ValueError("the kernel is not positive semi-definite on these rows; choose another kernel")
+
+    @property
+    def size(self) -> int:
+        return len(self.support)
+
+    def support_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
+        """Weights b (size,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
+        return solve_triangular(self._triangle, coefficients, lower=True, trans="T")
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """One view's share of a fitted function, all that prediction needs.
+
+    `columns` (d,) integer column numbers of X. With `support` (p, d) float64, z -> sum_p k(z, x_p)
+    coefficients_p; with `support` None, z -> phi(z).coefficients of the kernel's polynomial map.
+    """
+
+    columns: np.ndarray
+    kernel: Kernel
+    support: np.ndarray | None
+    coefficients: np.ndarray
+
+    @cached_property
+    def _map(self) -> PolynomialMap:
+        return PolynomialMap(self.kernel, len(self.columns))
+
+    def evaluate(self, rows: np.ndarray) -> np.ndarray:
+        """Values (n,) float64 for `rows` (n, n_features) float64."""
+        view = rows[:, self.columns]
+        if self.support is None:
+            return self._map.combine(view, self.coefficients)
+        if not len(self.support):
+            return np.zeros(len(rows))
+        return self.kernel.matrix(view, self.support) @ self.coefficients
+
+
+def evaluate(expansions: Sequence[Expansion], rows: np.ndarray) -> np.ndarray:
+    """The fitted function (n,) at `rows` (n, n_features) float64: the sum of its views' shares."""
+    result = np.empty(len(rows))
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS]
+        result[start : start + BLOCK_ROWS] = sum(part.evaluate(block) for part in expansions)
+    return result

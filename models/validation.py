@@ -1,0 +1,94 @@
+"""Validation on contiguous blocks of frames, and the measures of a counter's error."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+
+class BlockedKFold:
+    """Folds that are contiguous blocks of rows in their order, as a scikit-learn splitter.
+
+    Neighbouring frames are near copies: a random split would train on the test frames' twins. With `gap`,
+    that many rows on either side of the test block take no part in training either.
+    """
+
+    def __init__(self, n_splits: int = 5, gap: int = 0):
+        """`n_splits` >= 2 folds; `gap` >= 0 rows. ValueError otherwise."""
+        if n_splits < 2 or gap < 0:
+            raise ValueError(f"expected n_splits >= 2 and gap >= 0, got {n_splits} and {gap}")
+        self.n_splits = n_splits
+        self.gap = gap
+
+    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+        return self.n_splits
+
+    def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (train, test) row numbers; the blocks' sizes differ by one at most.
+
+        ValueError when there are fewer rows than folds or when a gap leaves nothing to train on.
+        """
+        n = len(X)
+        if n < self.n_splits:
+            raise ValueError(f"expected at least {self.n_splits} rows for {self.n_splits} folds, got {n}")
+        rows = np.arange(n)
+        blocks = np.array_split(rows, self.n_splits)
+        trains = [rows[(rows < test[0] - self.gap) | (rows > test[-1] + self.gap)] for test in blocks]
+        if not all(len(train) for train in trains):
+            raise ValueError(f"a gap of {self.gap} rows leaves none of {n} to train on")
+        return iter(list(zip(trains, blocks, strict=True)))
+
+
+def out_of_fold(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold) -> np.ndarray:
+    """Predictions (n,) for every labelled row by clones fitted without its block, NaN for the other rows.
+
+    The folds are blocks of the labelled rows; rows without a label (NaN in y) take part in every fit, those
+    of the block held out in none. X: (n, d) float64; y: (n,) float64.
+    """
+    labelled = np.flatnonzero(~np.isnan(y))
+    unlabelled = np.flatnonzero(np.isnan(y))
+    prediction = np.full(len(y), np.nan)
+    for train, test in folds.split(labelled):
+        rows = np.sort(np.concatenate([labelled[train], unlabelled]))
+        prediction[labelled[test]] = clone(estimator).fit(X[rows], y[rows]).predict(X[labelled[test]])
+    return prediction
+
+
+@dataclass(frozen=True)
+class CountMetrics:
+    """Errors of counts over `n` labelled frames: mean absolute, mean square, its root, relative, bias."""
+
+    n: int
+    mae: float
+    mse: float
+    rmse: float
+    mre: float
+    bias: float
+
+
+def count_metrics(y: np.ndarray, prediction: np.ndarray) -> CountMetrics:
+    """Errors of `prediction` (n,) against the labels `y` (n,); frames with NaN in y are left out.
+
+    mae, rmse and bias (mean of prediction - y) are in people, mse in people squared; mre is the mean of
+    |prediction - y| / y over the frames with y > 0 (NaN without one). ValueError when shapes differ or when
+    no frame has a label.
+    """
+    y, prediction = np.asarray(y, float), np.asarray(prediction, float)
+    if y.shape != prediction.shape or y.ndim != 1:
+        raise ValueError(f"expected one prediction per label, got shapes {prediction.shape} and {y.shape}")
+    labelled = ~np.isnan(y)
+    if not labelled.any():
+        raise ValueError("expected at least one labelled frame, got none")
+    y, error = y[labelled], (prediction - y)[labelled]
+    mse = float(np.mean(error**2))
+    positive = y > 0
+    mre = float(np.mean(np.abs(error[positive]) / y[positive])) if positive.any() else float("nan")
+    return CountMetrics(
+        n=len(y),
+        mae=float(np.mean(np.abs(error))),
+        mse=mse,
+        rmse=mse**0.5,
+        mre=mre,
+        bias=float(np.mean(error)),
+    )

@@ -1,0 +1,376 @@
+"""Counts per frame, and the files they are written to and read from."""
+
+import csv
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from .errors import DatasetError, OutputError
+from .storage import output_error, output_errors, partial_path
+
+COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
+FORMATS = ("csv", "jsonl", "parquet")
+_ROWS_PER_GROUP = 1000  # of parquet: what is held in memory until it is written
+_TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
+
+
+@dataclass(frozen=True)
+class FrameCount:
+    """The people counted in one frame.
+
+    Parameters
+    ----------
+    frame : int
+        Number of the frame in its source, from 0.
+    time_s : float
+        Seconds since the source's first frame.
+    count, low, high : float
+        Estimated number of people in the region of interest (never negative) and the ends of its interval,
+        all three NaN when the frame could not be decoded.
+    flags : tuple of str
+        What was unusual about the frame, such as "undecodable"; words without ";".
+    """
+
+    frame: int
+    time_s: float
+    count: float
+    low: float
+    high: float
+    flags: tuple[str, ...] = ()
+
+
+class CountWriter:
+    """Where rows of counts go; made by `open_writer`.
+
+    Attributes
+    ----------
+    partial_path : Path or None
+        The file being written until it takes its final name; None for the standard output.
+    rows : int
+        Number of rows written.
+    """
+
+    def __init__(self, sink, destination: str, partial: Path | None, start_time: datetime | None):
+        self.partial_path = partial
+        self.rows = 0
+        self._sink = sink
+        self._destination = destination
+        self._start_time = start_time
+
+    def write(self, row: FrameCount) -> None:
+        """Append one row; it is in the file when this returns (parquet: every 1,000 rows).
+
+        Raises
+        ------
+        OutputError
+            When it cannot be written (full disk, closed pipe); the rows before it stay readable.
+        """
+        with self._errors():
+            self._sink.write(_cells(row, self._start_time))
+        self.rows += 1
+
+    def close(self) -> None:
+        """Write what is held back; called by `open_writer`."""
+        with self._errors():
+            self._sink.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError as error:
+            raise OutputError(f"cannot write {self._destination}: its reader has closed it") from error
+        except OSError as error:
+            kept = f" (rows so far: {self.partial_path})" if self.partial_path else ""
+            raise OutputError(f"{output_error(self._destination, error)}{kept}") from error
+
+
+@contextmanager
+def open_writer(target: str | Path, format: str, start_time: datetime | None = None) -> Iterator[CountWriter]:
+    """Open a file, or the standard output for "-", for rows of counts.
+
+    Everything is checked here, before the first row. Rows go to `<stem>.partial<suffix>` beside the file,
+    which takes its final name when the body succeeds; when the body fails or is interrupted, the partial file
+    is closed properly and stays, readable by `read_counts` (removed when no row was written).
+
+    Times are rounded to 1e-6 s, counts to 1e-4. Columns are `frame,time_s,count,low,high,flags`; flags are
+    joined by ";" (a list in jsonl); NaN becomes an empty cell (null in jsonl and parquet).
+
+    Parameters
+    ----------
+    target : str or Path
+        File to write, or "-".
+    format : "csv", "jsonl" or "parquet"
+    start_time : datetime, optional
+        Wall-clock time of `time_s` = 0; adds the column `time` (ISO 8601 to the millisecond; a timestamp in
+        parquet) after `time_s`.
+
+    Raises
+    ------
+    OutputError
+        When the target cannot be written, is a terminal for parquet, or pyarrow is missing for parquet.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"expected a format among {FORMATS}, not {format!r}")
+    make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
+    if format == "parquet":
+        _import_parquet()
+    if str(target) == "-":
+        if format == "parquet" and sys.stdout.isatty():
+            raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
+        sink = make_sink(_StandardOutput(), start_time)
+        writer = CountWriter(sink, "the standard output", None, start_time)
+        with _closing(writer):
+            yield writer
+        return
+    with partial_path(target) as partial:
+        with output_errors(target):
+            file = _WholeWrites(partial, "wb")
+        with file:
+            writer = CountWriter(make_sink(file, start_time), str(target), partial, start_time)
+            with _closing(writer):
+                yield writer
+
+
+@contextmanager
+def _closing(writer: CountWriter) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if writer.rows:
+            with suppress(OutputError):  # the first error is the one to tell
+                writer.close()
+        raise
+    writer.close()
+
+
+def _cells(row: FrameCount, start_time: datetime | None) -> dict:
+    def number(value: float, decimals: int) -> float | None:
+        return None if math.isnan(value) else round(float(value), decimals)
+
+    cells = {"frame": int(row.frame), "time_s": number(row.time_s, _TIME_DECIMALS)}
+    if start_time is not None:
+        cells["time"] = start_time + timedelta(seconds=float(row.time_s))
+    for name in ("count", "low", "high"):
+        cells[name] = number(getattr(row, name), _COUNT_DECIMALS)
+    return cells | {"flags": list(row.flags)}
+
+
+class _WholeWrites(io.FileIO):
+    """A file without a buffer: a write is in the file as a whole or not at all.
+
+    So a full disk shows at the row that meets it, the file ends with the row before, and nothing is left
+    over that closing the file would stumble on.
+    """
+
+    def write(self, data) -> int:
+        start = self.tell()
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest:
+                rest = rest[super().write(rest):]
+        except OSError:
+            self.seek(start)
+            self.truncate()
+            raise
+        return size
+
+    def reserve(self, size: int) -> None:
+        """Take `size` bytes of the disk for the next writes, or raise OSError."""
+        start = self.tell()
+        self.write(bytes(size))
+        self.seek(start)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.truncate()
+        super().close()
+
+
+class _StandardOutput:
+    """The bytes of the standard output, passed on at once."""
+
+    closed = False
+
+    def __init__(self):
+        sys.stdout.flush()
+        self._stream = sys.stdout.buffer
+
+    def write(self, data) -> int:
+        try:
+            written = self._stream.write(data)
+            self._stream.flush()
+        except OSError:
+            # What remains in the buffer would raise once more when the interpreter ends.
+            with suppress(OSError), open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), self._stream.fileno())
+            raise
+        return written
+
+    def reserve(self, size: int) -> None:
+        """There is nothing to reserve."""
+
+    def flush(self) -> None:
+        """Nothing is ever held back."""
+
+
+class _CsvSink:
+    def __init__(self, file, start_time: datetime | None):
+        self._file = file
+        columns = [*COLUMNS] if start_time is None else [*COLUMNS[:2], "time", *COLUMNS[2:]]
+        self._header = ",".join(columns) + "\n"
+
+    def write(self, cells: dict) -> None:
+        line = io.StringIO(newline="")
+        csv.writer(line, lineterminator="\n").writerow(
+            (cells | {"flags": ";".join(cells["flags"])} | _iso_time(cells)).values())
+        self._file.write((self._header + line.getvalue()).encode())
+        self._header = ""
+
+    def close(self) -> None:
+        self._file.write(self._header.encode())
+
+
+class _JsonLinesSink:
+    def __init__(self, file, start_time: datetime | None):
+        self._file = file
+
+    def write(self, cells: dict) -> None:
+        self._file.write((json.dumps(cells | _iso_time(cells), allow_nan=False) + "\n").encode())
+
+    def close(self) -> None:
+        """Every row is in the file already."""
+
+
+class _ParquetSink:
+    """Row groups of 1,000 rows, and the footer without which none of them can be read.
+
+    Before a group is written, the disk space for it and for the footer is taken, so that a full disk costs
+    the rows of that group and not the file.
+    """
+
+    def __init__(self, file, start_time: datetime | None):
+        self._arrow, self._parquet = _import_parquet()
+        columns = {"frame": self._arrow.int64(), "time_s": self._arrow.float64()}
+        if start_time is not None:
+            columns["time"] = self._arrow.scalar(start_time).type
+        columns |= dict.fromkeys(("count", "low", "high"), self._arrow.float64())
+        self._schema = self._arrow.schema(columns | {"flags": self._arrow.string()})
+        self._file = file
+        self._rows = []
+        self._groups = 0
+        self._writer = None
+
+    def write(self, cells: dict) -> None:
+        self._rows.append(cells | {"flags": ";".join(cells["flags"])})
+        if len(self._rows) == _ROWS_PER_GROUP:
+            self._write_group()
+
+    def close(self) -> None:
+        try:
+            if self._rows or self._writer is None:
+                self._write_group()
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+
+    def _write_group(self) -> None:
+        table = self._arrow.Table.from_pylist(self._rows, self._schema)
+        self._rows = []
+        self._groups += 1
+        self._file.reserve(8192 + 2 * table.nbytes + 2048 * self._groups)
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(self._file, self._schema)
+        self._writer.write_table(table)
+
+
+def _import_parquet():
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise OutputError("parquet files need pyarrow: pip install 'crowdcount[parquet]', "
+                          "or choose csv or jsonl") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _iso_time(cells: dict) -> dict:
+    return {"time": cells["time"].isoformat(timespec="milliseconds")} if "time" in cells else {}
+
+
+def read_counts(path: str | Path) -> list[FrameCount]:
+    """Read the rows of a file of `open_writer`, finished or partial; its suffix tells its format.
+
+    Raises
+    ------
+    DatasetError
+        When the file is missing or holds something else; with the number of the line or row.
+    OutputError
+        When pyarrow is missing for a parquet file.
+    """
+    path = Path(path)
+    readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
+    if path.suffix not in readers:
+        raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path.name}; rename it")
+    rows = []
+    try:
+        for place, cells in readers[path.suffix](path):
+            rows.append(_row(place, cells))
+    except OSError as error:
+        raise DatasetError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+    return rows
+
+
+def _row(place: str, cells: object) -> FrameCount:
+    try:
+        numbers = [math.nan if cells[name] is None else float(cells[name]) for name in COLUMNS[1:5]]
+        return FrameCount(int(cells["frame"]), *numbers, tuple(map(str, cells["flags"])))
+    except (KeyError, TypeError, ValueError) as error:
+        wanted = ",".join(COLUMNS)
+        raise DatasetError(f"{place}: expected values for {wanted}; correct or remove it") from error
+
+
+def _read_csv(path: Path) -> Iterator[tuple[str, dict]]:
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        lines = csv.reader(file)
+        try:
+            header = next(lines, [])
+            if not set(COLUMNS) <= set(header):
+                raise DatasetError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}; "
+                                   "give a file of counts that crowdcount wrote")
+            for line in lines:
+                cells = dict(zip(header, (cell or None for cell in line), strict=False))
+                if len(line) == len(header):  # else a cell is missing, and the row is refused
+                    cells["flags"] = cells["flags"].split(";") if cells["flags"] else []
+                yield f"{path}, line {lines.line_num}", cells
+        except csv.Error as error:
+            raise DatasetError(f"{path}, line {lines.line_num}: {error}; correct or remove it") from error
+
+
+def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            place = f"{path}, line {number}"
+            try:
+                yield place, json.loads(line)
+            except ValueError as error:
+                raise DatasetError(f"{place}: expected one JSON object; correct or remove it") from error
+
+
+def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
+    arrow, parquet = _import_parquet()
+    try:
+        table = parquet.read_table(path)
+    except arrow.ArrowInvalid as error:
+        raise DatasetError(f"{path} is not a parquet file, or it is damaged; make it again") from error
+    for number, cells in enumerate(table.to_pylist(), start=1):
+        flags = cells.get("flags")
+        yield f"{path}, row {number}", cells | {"flags": flags.split(";") if flags else []}

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import output_error, output_errors, partial_path
+from .storage import WholeWrites, output_error, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 FORMATS = ("csv", "jsonl", "parquet")
@@ -132,7 +132,7 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
         return
     with partial_path(target) as partial:
         with output_errors(target):
-            file = _WholeWrites(partial, "wb")
+            file = WholeWrites(partial, "wb")
         with file:
             writer = CountWriter(make_sink(file, start_time), str(target), partial, start_time)
             with _closing(writer):
@@ -161,38 +161,6 @@ def _cells(row: FrameCount, start_time: datetime | None) -> dict:
     for name in ("count", "low", "high"):
         cells[name] = number(getattr(row, name), _COUNT_DECIMALS)
     return cells | {"flags": list(row.flags)}
-
-
-class _WholeWrites(io.FileIO):
-    """A file without a buffer: a write is in the file as a whole or not at all.
-
-    So a full disk shows at the row that meets it, the file ends with the row before, and nothing is left
-    over that closing the file would stumble on.
-    """
-
-    def write(self, data) -> int:
-        start = self.tell()
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        try:
-            while rest:
-                rest = rest[super().write(rest):]
-        except OSError:
-            self.seek(start)
-            self.truncate()
-            raise
-        return size
-
-    def reserve(self, size: int) -> None:
-        """Take `size` bytes of the disk for the next writes, or raise OSError."""
-        start = self.tell()
-        self.write(bytes(size))
-        self.seek(start)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.truncate()
-        super().close()
 
 
 class _StandardOutput:

@@ -118,6 +118,38 @@ def _publish(temporary: Path, path: Path) -> None:
     temporary.replace(path)
 
 
+class WholeWrites(io.FileIO):
+    """A file without a buffer: a write is in the file as a whole or not at all.
+
+    So a full disk shows at the write that meets it, the file ends with the one before, and nothing is left
+    over that closing the file would stumble on. Closing cuts the file off at its position.
+    """
+
+    def write(self, data) -> int:
+        start = self.tell()
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        try:
+            while rest:
+                rest = rest[super().write(rest):]
+        except OSError:
+            self.seek(start)
+            self.truncate()
+            raise
+        return size
+
+    def reserve(self, size: int) -> None:
+        """Take `size` bytes of the disk for the next writes, or raise OSError."""
+        start = self.tell()
+        self.write(bytes(size))
+        self.seek(start)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.truncate()
+        super().close()
+
+
 def save_arrays(path: str | Path, kind: str, version: int, arrays: Mapping[str, np.ndarray],
                 meta: Mapping[str, object]) -> None:
     """Write arrays and their description as one .npz file, which `numpy.load` reads too.

@@ -1,0 +1,333 @@
+"""Pictures of what was counted: the counts over time, and the footage with the counts drawn in."""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import cv2
+import numpy as np
+
+from .errors import OutputError
+from .results import FrameCount
+from .storage import WholeWrites, atomic_path, output_error, partial_path
+
+_MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
+_TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
+                 43200)
+_DAY_S = 86400
+_BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
+
+_PROBE_BYTES = 1 << 16  # more than an encoder writes at once
+_FONT = cv2.FONT_HERSHEY_SIMPLEX
+_CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
+_TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR = (
+    (70, 60, 240), (90, 220, 255), (255, 255, 255), (205, 205, 205), (60, 175, 255))
+
+
+def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
+                start_time: datetime | None = None) -> None:
+    """Draw the counts over time with their interval, and the stretches that carry flags.
+
+    Of more than 2,000 frames, neighbouring ones are drawn together: the mean and the range of their counts.
+    Frames without a count leave a gap.
+
+    Parameters
+    ----------
+    results : sequence of FrameCount
+        In the order of time.
+    path : str or Path
+        Picture to write; its suffix (.png, .svg, .pdf, …) tells its format.
+    title : str
+    start_time : datetime, optional
+        Wall-clock time of `time_s` = 0; without it the axis shows the time since the start.
+
+    Raises
+    ------
+    OutputError
+        When the picture cannot be written, or its suffix is of no known format.
+    """
+    from matplotlib.figure import Figure  # takes half a second, which only a plot is worth
+
+    path = Path(path)
+    flags = sorted({flag for row in results for flag in row.flags})
+    strip = 0.12 + 0.2 * len(flags)
+    figure = Figure(figsize=(10, 4.2 + strip), dpi=150, layout="constrained")
+    formats = figure.canvas.get_supported_filetypes()
+    suffix = path.suffix[1:].lower()
+    if suffix not in formats:
+        raise OutputError(f"cannot write {path}: expected a suffix among {', '.join(sorted(formats))}")
+
+    times_s = np.array([row.time_s for row in results], np.float64)
+    values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
+    step = np.median(np.diff(times_s)) if len(times_s) > 1 else 1.0
+    ends_s = np.append(times_s[1:], times_s[-1:] + step)
+    span = (times_s[0], ends_s[-1]) if len(times_s) else (0.0, 1.0)
+
+    axes = figure.subplots(2, sharex=True, height_ratios=(4, strip)) if flags else [figure.subplots()]
+    _draw_lines(axes[0], times_s, values)
+    if flags:
+        _draw_flags(axes[1], results, times_s, ends_s, flags)
+    midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
+    since_midnight_s = (start_time - midnight).total_seconds() if midnight else 0.0
+    _label_time(axes[-1], span, midnight, since_midnight_s)
+    summary = _summary(times_s + since_midnight_s, values[:, 0])
+    axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
+    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format=suffix)
+
+
+def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    group = math.ceil(2 * len(values) / _MOST_POINTS) if len(values) > _MOST_POINTS else 1
+    starts = np.arange(0, len(values), group)
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        count, low, high = (np.add.reduceat(np.where(known, values, 0), starts)
+                            / np.add.reduceat(known, starts, dtype=np.int64)).T if len(starts) else values.T
+    times_s = times_s[starts]
+    axes.fill_between(times_s, low, high, color=_PALE, linewidth=0, label="interval")
+    if group > 1:
+        least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 0]
+        most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 0]
+        axes.fill_between(times_s, least, most, where=least <= most, color=_BLUE, alpha=0.35, linewidth=0.6,
+                          label=f"range of {group:,} frames")
+    label = f"mean of {group:,} frames" if group > 1 else "count"
+    marker = "o" if len(starts) <= 50 else None
+    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker=marker, markersize=3, label=label)
+
+    top = values[known].max(initial=1.0)
+    axes.set_ylim(0, 1.08 * top)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.set_ylabel("people", color=_GREY)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    _strip_frame(axes, ("left", "top", "right"))
+    if known[:, 0].any():
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
+                    labelcolor=_GREY, borderaxespad=0)
+    else:
+        axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=_GREY)
+
+
+def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s: np.ndarray,
+                flags: Sequence[str]) -> None:
+    narrowest = (ends_s[-1] - times_s[0]) / 600  # what can still be seen
+    for row, flag in enumerate(flags):
+        flagged = np.array([flag in result.flags for result in results])
+        begins, ends = times_s[flagged], ends_s[flagged]
+        apart = begins[1:] - ends[:-1] > narrowest
+        begins, ends = begins[np.append(True, apart)], ends[np.append(apart, True)]
+        widths = np.maximum(ends - begins, narrowest)
+        axes.broken_barh(np.column_stack([begins, widths]), (row - 0.32, 0.64), color=_AMBER, linewidth=0)
+    axes.set_yticks(range(len(flags)), flags, fontsize=8, color=_GREY)
+    axes.set_ylim(len(flags) - 0.4, -0.6)
+    _strip_frame(axes, ("left", "top", "right"))
+
+
+def _strip_frame(axes, sides: Sequence[str]) -> None:
+    for side in sides:
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_color("#bdbdbd")
+    axes.tick_params(colors=_GREY, labelsize=8, length=0)
+
+
+def _summary(times_s: np.ndarray, counts: np.ndarray) -> str:
+    frames = f"{len(counts):,} frames"
+    if not np.isfinite(counts).any():
+        return frames
+    peak = np.nanargmax(counts)
+    when = _clock(times_s[peak] % _DAY_S)
+    return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"
+
+
+def _clock(seconds: float, decimals: int = 0) -> str:
+    """Time since the start as h:mm:ss.
+
+    >>> _clock(3725.25, 1)
+    '1:02:05.2'
+    """
+    ticks = round(seconds * 10**decimals)
+    whole, part = divmod(ticks, 10**decimals)
+    text = f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+    return f"{text}.{part:0{decimals}}" if decimals else text
+
+
+def _label_time(axes, span_s: tuple[float, float], midnight: datetime | None,
+                since_midnight_s: float) -> None:
+    """Ticks at round times; those of the day, with its date, when the first day's `midnight` is given."""
+    length = span_s[1] - span_s[0]
+    step = next((step for step in _TICK_STEPS_S if length <= 9 * step), None)
+    step = step or _DAY_S * math.ceil(length / 9 / _DAY_S)
+    first, last = ((edge + since_midnight_s) / step for edge in span_s)
+    ticks_s = step * np.arange(math.ceil(first), math.floor(last) + 1)
+    decimals = 1 if step < 1 else 0
+    if midnight is None:
+        labels = [_clock(tick, decimals) for tick in ticks_s]
+    else:
+        labels = [_clock(tick % _DAY_S, decimals) for tick in ticks_s]
+        for k, day in enumerate(ticks_s // _DAY_S):
+            if k == 0 or day != ticks_s[k - 1] // _DAY_S:
+                labels[k] += f"\n{midnight + timedelta(days=int(day)):%Y-%m-%d}"
+    axes.set_xticks(ticks_s - since_midnight_s, labels)
+    axes.set_xlim(*span_s)
+
+
+class OverlayWriter:
+    """Writes the footage with region of interest, foreground, count and interval drawn in, as a video.
+
+    A context manager. Frames go to `<stem>.partial<suffix>` beside, which takes the name `path` when the body
+    succeeds; when it fails or is interrupted, the partial video is closed properly and stays.
+
+    Parameters
+    ----------
+    path : str or Path
+        Video to write: .mp4 (MPEG-4) or .avi (motion JPEG).
+    size_wh : (int, int)
+        Width and height of the frames, pixels.
+    fps : float
+        Frames per second of the video.
+
+    Attributes
+    ----------
+    partial_path : Path
+        The file being written until it takes its final name.
+
+    Raises
+    ------
+    OutputError
+        On entering, when the video cannot be begun; on leaving, when it did not become whole.
+    """
+
+    def __init__(self, path: str | Path, size_wh: tuple[int, int], fps: float):
+        self.path = Path(path)
+        self.size_wh = size_wh
+        self.fps = fps
+
+    def __enter__(self) -> Self:
+        codec = _CODECS.get(self.path.suffix.lower())
+        if codec is None:
+            raise OutputError(f"cannot write {self.path}: expected a name ending in {' or '.join(_CODECS)}")
+        self._partial = partial_path(self.path)
+        self.partial_path = self._partial.__enter__()
+        fourcc = cv2.VideoWriter.fourcc(*codec)
+        self._video = cv2.VideoWriter(str(self.partial_path), cv2.CAP_FFMPEG, fourcc, self.fps, self.size_wh)
+        self._frames = 0
+        if not self._video.isOpened():
+            width, height = self.size_wh
+            error = OutputError(f"cannot write {self.path}: OpenCV encodes no {codec} of {width}x{height} at "
+                                f"{self.fps:g} frames/s; try the other of {' and '.join(_CODECS)}")
+            self.__exit__(type(error), error, None)
+            raise error
+        self._last_bgr = np.zeros((self.size_wh[1], self.size_wh[0], 3), np.uint8)
+        return self
+
+    def write(self, frame_bgr: np.ndarray | None, roi: np.ndarray, foreground: np.ndarray | None,
+              row: FrameCount) -> None:
+        """Append one frame.
+
+        Parameters
+        ----------
+        frame_bgr : (H, W, 3) uint8 or None
+            None for a frame that could not be decoded: the one before it is shown in its place.
+        roi, foreground, row
+            As in `draw_overlay`.
+        """
+        if frame_bgr is not None:
+            self._last_bgr = frame_bgr
+        picture = draw_overlay(self._last_bgr, roi, foreground, row)
+        if picture.shape[1::-1] != self.size_wh:
+            raise ValueError(f"expected frames of {self.size_wh}, found {picture.shape[1::-1]}")
+        self._video.write(picture)
+        self._frames += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self._video.release()
+        incomplete = self._incomplete() if error is None else None
+        if not self._frames:
+            self.partial_path.write_bytes(b"")
+        error = error or incomplete
+        self._partial.__exit__(type(error) if error else None, error, traceback)
+        if incomplete:
+            raise incomplete
+
+    def _incomplete(self) -> OutputError | None:
+        """The encoder does not tell that the disk is full; but then nothing more fits, or frames lack."""
+        if not self._frames:
+            return OutputError(f"cannot write {self.path}: there is no frame to show; choose other frames")
+        try:
+            with WholeWrites(self.partial_path, "ab") as file:
+                file.reserve(_PROBE_BYTES)
+        except OSError as error:
+            return output_error(self.path, error)
+        video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
+        found = round(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
+        video.release()
+        if found != self._frames:
+            return OutputError(f"cannot write {self.path}: only {found} of {self._frames} frames are in it; "
+                               "free disk space or choose another place")
+        return None
+
+
+def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray | None,
+                 row: FrameCount) -> np.ndarray:
+    """Draw what was counted into a copy of a frame.
+
+    The foreground is tinted, the region of interest outlined and what lies outside it dimmed; a panel tells
+    the count, its interval, the time, the frame's number and its flags.
+
+    Parameters
+    ----------
+    frame_bgr : (H, W, 3) uint8
+    roi : (H, W) bool
+        Region of interest.
+    foreground : (h, w) bool or None
+        Foreground at any resolution.
+    row : FrameCount
+
+    Returns
+    -------
+    (H, W, 3) uint8
+    """
+    height, width = frame_bgr.shape[:2]
+    scale = max(height / 480, 0.75)
+    picture = frame_bgr.copy()
+    if foreground is not None:
+        mask = cv2.resize(foreground.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+        tint = cv2.addWeighted(picture, 0.55, np.full_like(picture, _TINT_BGR), 0.45, 0)
+        cv2.copyTo(tint, mask, picture)
+    if not roi.all():
+        outside = (~roi).astype(np.uint8)
+        cv2.copyTo(cv2.convertScaleAbs(picture, alpha=0.6), outside, picture)
+        outlines, _ = cv2.findContours(1 - outside, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+        cv2.polylines(picture, outlines, True, _OUTLINE_BGR, max(1, round(1.5 * scale)), cv2.LINE_AA)
+    _draw_panel(picture, row, scale)
+    return picture
+
+
+def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
+    """The texts in the upper left corner, over a darkened ground."""
+    counted = math.isfinite(row.count)
+    lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
+    if counted:
+        lines.append((f"{row.low:.1f} to {row.high:.1f} people", 0.45, _PALE_BGR))
+    lines.append((f"{_clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
+    lines += [(flag.replace("_", " "), 0.45, _AMBER_BGR) for flag in row.flags]
+
+    margin = round(10 * scale)
+    placed, bottom, right = [], margin, 0
+    for text, size, colour in lines:
+        thickness = max(1, round(2 * size * scale))
+        (text_width, text_height), _ = cv2.getTextSize(text, _FONT, size * scale, thickness)
+        bottom += text_height + round(7 * scale)
+        right = max(right, text_width)
+        placed.append((text, bottom, size * scale, colour, thickness))
+    panel = picture[margin // 2:bottom + margin, margin // 2:right + 2 * margin]
+    panel[:] = cv2.convertScaleAbs(panel, alpha=0.35)
+    for text, bottom, size, colour, thickness in placed:
+        cv2.putText(picture, text, (margin, bottom), _FONT, size, colour, thickness, cv2.LINE_AA)

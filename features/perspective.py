@@ -1,0 +1,334 @@
+"""Perspective of a fixed camera: how tall a person is where, cells of equal ground, the scale seen in masks.
+
+On level ground the height in pixels of a standing person grows linearly with the image row y of the feet,
+h = slope · y + intercept, and vanishes at the horizon's row −intercept / slope. Rows count downwards from the
+middle of the first row of pixels, in pixels.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+#: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
+#: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
+MIN_SLOPE, MAX_SLOPE = 0.0, 1.9
+#: What is assumed of a camera about which nothing is known: the slope, and the horizon in frame heights above
+#: the frame's top. A person in the middle of the frame is then 0.22 frame heights tall.
+TYPICAL_SLOPE, TYPICAL_HORIZON = 0.25, 0.3
+#: People smaller than this, in frame heights, are neither searched nor assumed.
+SMALLEST_PERSON = 0.03
+#: An estimate below this reliability is replaced by the typical line.
+TRUSTED_RELIABILITY = 0.3
+
+# A blob that is one whole person: its height against the line, and its width over its height, log-normal.
+_STATURE_SPREAD = 0.07
+_ASPECT, _ASPECT_SPREAD = 0.4, 0.25
+# Other blobs are parts of people (any height below a person's), people who overlap (rarely much taller than
+# one, mean excess 0.3 in the logarithm), or anything. Prior shares of the four kinds:
+_PERSON, _PART, _GROUP, _ANYTHING = 0.38, 0.42, 0.15, 0.05
+_GROUP_EXCESS = 0.3
+_LARGEST_ASPECT = 5.0  # blobs are searched from as wide as tall to five times as tall as wide
+_MAX_BLOBS = 3000
+# Spreads (of logarithms) of cameras around the typical line: of the slope, and of the height.
+_SLOPE_SPREAD, _HEIGHT_SPREAD = 0.9, 0.8
+_INDEPENDENT_BLOBS = 40  # people walk on from frame to frame: evidence saturates at so many blobs
+_TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
+# The share of whole people among the blobs, by height, from which on a line is taken to be no accident. The
+# best line explains 0.14 to 0.21 of random blobs, and 0.27 to 0.69 of those of real footage.
+_EXPLAINED_BY_CHANCE, _EXPLAINED_SURELY = 0.15, 0.30
+
+
+def height_map(
+    slope: float, intercept: float, size_wh: tuple[int, int], smallest: float, largest: float
+) -> np.ndarray:
+    """Height of a standing person whose body centre lies at each pixel.
+
+    With the feet at row f a person is h = slope · f + intercept tall and the centre lies at c = f − h / 2;
+    putting f = c + h / 2 into the first gives h = (slope · c + intercept) / (1 − slope / 2). Above the
+    horizon no person stands, but heads of near people reach there: heights are clipped to
+    [smallest, largest], so that the scale 1 / h stays bounded.
+
+    Parameters
+    ----------
+    slope : float in [0, 1.9]
+    intercept : float, pixels
+    size_wh : (int, int)
+        Width and height of the map, pixels.
+    smallest, largest : float, pixels, 0 < smallest <= largest
+
+    Returns
+    -------
+    (H, W) float32, pixels
+
+    Raises
+    ------
+    ValueError
+        When the slope or the bounds are outside their ranges.
+    """
+    if not MIN_SLOPE <= slope <= MAX_SLOPE:
+        raise ValueError(f"slope must lie between {MIN_SLOPE} and {MAX_SLOPE}, got {slope}")
+    if not 0 < smallest <= largest:
+        raise ValueError(f"bounds of height must satisfy 0 < smallest <= largest, got {smallest}, {largest}")
+    width, height = size_wh
+    by_row = (slope * np.arange(height) + intercept) / (1 - slope / 2)
+    by_row = np.clip(by_row, smallest, largest).astype(np.float32)
+    return np.repeat(by_row[:, None], width, axis=1)
+
+
+def depth_cells(person_height, roi, rows: int, columns: int) -> np.ndarray:
+    """Divide a region into bands along the depth and cells across them that hold equal ground.
+
+    Ground is measured in persons: the sum of 1 / person_height² over the region. Each of the `rows` bands of
+    image rows holds the same ground as far as whole image rows allow, and within a band each of the `columns`
+    runs of image columns does.
+
+    Parameters
+    ----------
+    person_height : (H, W) float, pixels, positive
+    roi : (H, W) bool
+    rows, columns : int, at least 1
+
+    Returns
+    -------
+    (H, W) int32
+        band · columns + column, band 0 the farthest (uppermost), column 0 the leftmost; −1 outside the
+        region. A region with fewer image rows (columns) than bands (cells) leaves some labels unused; an
+        empty one gives −1 everywhere.
+
+    Raises
+    ------
+    ValueError
+        When `rows` or `columns` is below 1 or the shapes differ.
+    """
+    roi = np.asarray(roi, bool)
+    if rows < 1 or columns < 1:
+        raise ValueError(f"expected at least one row and one column of cells, got {rows} and {columns}")
+    if np.shape(person_height) != roi.shape:
+        raise ValueError(f"person_height {np.shape(person_height)} and roi {roi.shape} differ in shape")
+    ground = np.where(roi, 1.0 / np.square(person_height, dtype=np.float64), 0.0)
+    bands = _equal_parts(ground.sum(axis=1), rows)
+    labels = np.full(roi.shape, -1, np.int32)
+    for band in range(rows):
+        inside = bands == band
+        across = _equal_parts(ground[inside].sum(axis=0), columns)
+        labels[inside] = band * columns + across
+    labels[~roi] = -1
+    return labels
+
+
+def _equal_parts(weights, n_parts) -> np.ndarray:
+    """Part (0 … n_parts − 1) of each of a row of weights so that the parts' sums are as equal as can be."""
+    total = weights.sum()
+    if total == 0:
+        return np.zeros(len(weights), np.int32)
+    middle = (np.cumsum(weights) - weights / 2) / total
+    return np.minimum((middle * n_parts).astype(np.int32), n_parts - 1)
+
+
+def typical_line(frame_height: int) -> tuple[float, float]:
+    """Slope and intercept (pixels) that are assumed of an unknown camera: the middle of common views."""
+    return TYPICAL_SLOPE, TYPICAL_SLOPE * TYPICAL_HORIZON * frame_height
+
+
+@dataclass(frozen=True)
+class HeightEstimate:
+    """A line of person height over foot row found in foreground masks.
+
+    Attributes
+    ----------
+    slope, intercept : float
+        Height in pixels of a standing person with the feet at row y: slope · y + intercept.
+    smallest, largest : float
+        Range of heights in pixels in which people were seen, with a margin.
+    reliability : float
+        Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
+        were seen, times how far the share of blobs that are whole people exceeds chance. 0 when the line is
+        the typical one.
+    n_people : float
+        How many different blobs the line explains as one whole person (the sum of their probabilities).
+    """
+
+    slope: float
+    intercept: float
+    smallest: float
+    largest: float
+    reliability: float
+    n_people: float
+
+
+def estimate_height_line(masks: Iterable[np.ndarray], size_wh: tuple[int, int]) -> HeightEstimate:
+    """Find the line of person height over foot row in masks of moving people.
+
+    Every blob between as wide as tall and five times as tall as wide that does not touch the frame's border
+    is evidence. The likelihood of a line is a mixture: a blob is one whole person, whose height is log-normal
+    around the line and whose width is log-normal around 0.4 heights; a part of a person, shorter than the
+    line at any ratio; people overlapping, whose excess decays quickly; or anything. The line's prior is broad
+    around the typical camera. The mode over a grid of slopes and heights is the estimate: fragments, groups
+    and shadows do not pull it, they only thin the evidence. A blob weighs as its height, since fragments are
+    many and small; blobs alike in row and size weigh as the root of their number, so that what flickers in
+    one place does not outvote the people.
+
+    Parameters
+    ----------
+    masks : iterable of (H, W) bool
+        Foreground of frames spread over the footage. Holes and cuts in the people shorten the estimate:
+        masks of a median background serve better than those of an adaptive one.
+    size_wh : (int, int)
+        Width and height of the masks, pixels.
+
+    Returns
+    -------
+    HeightEstimate
+        The typical line with reliability 0 when there is no blob or the estimate cannot be trusted.
+
+    Raises
+    ------
+    ValueError
+        When a mask has another shape.
+    """
+    width, height = size_wh
+    found = [np.empty((0, 3))]
+    for mask in masks:
+        if mask.shape != (height, width):
+            raise ValueError(f"expected masks of shape {(height, width)}, got {mask.shape}")
+        found.append(person_like_blobs(mask))
+    blobs, numbers = _distinct(np.concatenate(found), height)
+    if not len(blobs):
+        return _typical(height)
+    weights = np.sqrt(numbers) * blobs[:, 1]
+    weights *= min(len(blobs), _INDEPENDENT_BLOBS) / weights.sum()
+    reference_row = np.quantile(blobs[:, 0], 0.75)
+    lines, log_posterior, best = _search(blobs, weights, reference_row, height)
+    probability = _person_probability(_log_ratio(best, blobs, reference_row, height), blobs)
+    whole = weights * probability
+    rows = _weighted_quantiles(blobs[:, 0], whole, [0.02, 0.1, 0.5, 0.9, 0.98])
+    found_heights = _heights(best, rows, reference_row, height)
+    other_heights = _heights(lines, rows[1:4], reference_row, height)
+    agrees = (np.abs(np.log(other_heights / found_heights[1:4])) < _TOLERANCE).all(axis=1)
+    posterior = np.exp(log_posterior - log_posterior.max())
+    explained = whole.sum() / weights.sum()
+    beyond_chance = (explained - _EXPLAINED_BY_CHANCE) / (_EXPLAINED_SURELY - _EXPLAINED_BY_CHANCE)
+    reliability = posterior[agrees].sum() / posterior.sum() * np.clip(beyond_chance, 0, 1)
+    if reliability < TRUSTED_RELIABILITY:
+        return _typical(height)
+    slope, at_reference = best
+    return HeightEstimate(
+        slope=float(slope),
+        intercept=float(at_reference - slope * reference_row),
+        smallest=float(0.8 * found_heights[0]),
+        largest=float(1.25 * found_heights[-1]),
+        reliability=float(reliability),
+        n_people=float(probability.sum()),
+    )
+
+
+def person_like_blobs(mask) -> np.ndarray:
+    """Blobs of a (H, W) bool mask that may be one standing person, by size, shape and distance to the border.
+
+    Returns
+    -------
+    (n, 3) float64, pixels
+        Row of the feet (the lower edge of the lowest pixel), height, width.
+    """
+    height, width = mask.shape
+    close = 2 * round(0.0075 * height) + 1  # joins heads to bodies, less than the gap between people
+    closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((close, close), np.uint8))
+    boxes = cv2.connectedComponentsWithStats(closed, connectivity=8)[2][1:]
+    x, y, w, h = boxes[:, :4].T
+    whole = (x > 0) & (y > 0) & (x + w < width) & (y + h < height)
+    shaped = (h >= w) & (h <= _LARGEST_ASPECT * w) & (h >= SMALLEST_PERSON * height)
+    return np.column_stack([y + h, h, w])[whole & shaped].astype(np.float64)
+
+
+def _typical(frame_height) -> HeightEstimate:
+    slope, intercept = typical_line(frame_height)
+    return HeightEstimate(slope, intercept, SMALLEST_PERSON * frame_height, float(frame_height), 0.0, 0.0)
+
+
+def _distinct(blobs, frame_height):
+    """Merge blobs alike in row and size: their means (m, 3) and numbers (m,), thinned to 3000."""
+    feet, heights, widths = blobs.T
+    key = np.column_stack([feet / (0.03 * frame_height), np.log(heights) / 0.06, np.log(widths) / 0.12])
+    _, group, number = np.unique(np.rint(key), axis=0, return_inverse=True, return_counts=True)
+    group = group.ravel()
+    means = np.column_stack([np.bincount(group, column, len(number)) for column in blobs.T])
+    step = -(-len(number) // _MAX_BLOBS) or 1
+    return (means / number[:, None])[::step], number[::step]
+
+
+def _search(blobs, weights, reference_row, frame_height):
+    """Lines (k, 2) on a grid, as slope and height at the reference row; their log posterior; the best."""
+    log_slopes = np.arange(np.log(SMALLEST_PERSON), np.log(MAX_SLOPE), 0.1)
+    log_heights = np.arange(np.log(SMALLEST_PERSON * frame_height), np.log(frame_height), 0.06)
+    evidence = (blobs, weights, reference_row, frame_height)
+    grid, log_posterior = _grid_posterior(log_slopes, log_heights, *evidence)
+    best = grid[log_posterior.argmax()]
+    for step in (0.025, 0.006):
+        fine = np.arange(-5, 6) * step
+        log_slopes = np.minimum(np.log(best[0]) + fine, np.log(MAX_SLOPE))
+        log_heights = np.log(best[1]) + fine
+        near, score = _grid_posterior(log_slopes, log_heights, *evidence)
+        best = near[score.argmax()]
+    return grid, log_posterior, best
+
+
+def _grid_posterior(log_slopes, log_heights, blobs, weights, reference_row, frame_height):
+    lines = np.exp(np.stack(np.meshgrid(log_slopes, log_heights, indexing="ij"), axis=-1).reshape(-1, 2))
+    log_posterior = _log_prior(lines, reference_row, frame_height)
+    shape = _shape_density(blobs)
+    for k, line in enumerate(lines):
+        person, other = _height_densities(_log_ratio(line, blobs, reference_row, frame_height))
+        log_posterior[k] += weights @ np.log(person * shape + other)
+    return lines, log_posterior
+
+
+def _log_prior(lines, reference_row, frame_height):
+    """Log-normal slope and height around the typical line; a horizon below the frame's middle is unlikely."""
+    slopes, heights = lines.T
+    typical_slope, typical_intercept = typical_line(frame_height)
+    typical_height = typical_slope * reference_row + typical_intercept
+    horizon = (reference_row - heights / slopes) / frame_height
+    return -0.5 * (
+        (np.log(slopes / typical_slope) / _SLOPE_SPREAD) ** 2
+        + (np.log(heights / typical_height) / _HEIGHT_SPREAD) ** 2
+        + (np.maximum(horizon - 0.5, 0) / 0.1) ** 2
+    )
+
+
+def _heights(lines, rows, reference_row, frame_height):
+    """Heights (…, n) at the rows of lines (…, 2), not below 2 % of the frame's height."""
+    slopes, at_reference = np.asarray(lines)[..., :1], np.asarray(lines)[..., 1:]
+    return np.maximum(slopes * (rows - reference_row) + at_reference, 0.02 * frame_height)
+
+
+def _log_ratio(line, blobs, reference_row, frame_height):
+    return np.log(blobs[:, 1] / _heights(line, blobs[:, 0], reference_row, frame_height))
+
+
+def _shape_density(blobs):
+    """Density of each blob's log aspect as that of a person, over the flat one of anything else."""
+    log_aspect = np.log(blobs[:, 2] / blobs[:, 1] / _ASPECT)
+    density = np.exp(-0.5 * (log_aspect / _ASPECT_SPREAD) ** 2) / (np.sqrt(2 * np.pi) * _ASPECT_SPREAD)
+    return density * np.log(_LARGEST_ASPECT)
+
+
+def _height_densities(log_ratio):
+    """Weighted densities of the logarithm of height over the line's: as one whole person, as anything else."""
+    person = np.exp(-0.5 / _STATURE_SPREAD**2 * log_ratio**2) * (_PERSON / np.sqrt(2 * np.pi) / _STATURE_SPREAD)
+    log_range = -np.log(SMALLEST_PERSON)
+    group = np.exp(-np.maximum(log_ratio, 0) / _GROUP_EXCESS) * (_GROUP / _GROUP_EXCESS)
+    return person, np.where(log_ratio < 0, _PART / log_range, group) + _ANYTHING / (2 * log_range)
+
+
+def _person_probability(log_ratio, blobs):
+    person, other = _height_densities(log_ratio)
+    person = person * _shape_density(blobs)
+    return person / (person + other)
+
+
+def _weighted_quantiles(values, weights, levels):
+    order = np.argsort(values)
+    shares = np.cumsum(weights[order]) / weights.sum()
+    return values[order][np.minimum(np.searchsorted(shares, levels), len(values) - 1)]

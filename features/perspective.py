@@ -315,8 +315,9 @@ def _shape_density(blobs):
 
 
 def _height_densities(log_ratio):
-    """Weighted densities of the logarithm of height over the line's: as one whole person, as anything else."""
-    person = np.exp(-0.5 / _STATURE_SPREAD**2 * log_ratio**2) * (_PERSON / np.sqrt(2 * np.pi) / _STATURE_SPREAD)
+    """Weighted densities of log height over the line's: as one whole person, as anything else."""
+    peak = _PERSON / (np.sqrt(2 * np.pi) * _STATURE_SPREAD)
+    person = peak * np.exp(-0.5 * (log_ratio / _STATURE_SPREAD) ** 2)
     log_range = -np.log(SMALLEST_PERSON)
     group = np.exp(-np.maximum(log_ratio, 0) / _GROUP_EXCESS) * (_GROUP / _GROUP_EXCESS)
     return person, np.where(log_ratio < 0, _PART / log_range, group) + _ANYTHING / (2 * log_range)

@@ -1,0 +1,584 @@
+"""Footage or ready-made features with the number of people in some of the frames."""
+
+import csv
+import glob
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.io import loadmat
+
+from .errors import DatasetError
+from .scene import Scene
+from .storage import read_npz
+from .video import IMAGE_SUFFIXES, SourceInfo, open_source
+
+MALL_FPS = 2.0  # published as "< 2 Hz"
+UCSD_FPS = 10.0
+_UCSD_CLIP_LENGTH = 200
+
+_TEXTURES = ("homogeneity", "energy", "entropy")
+_SEGMENT_NAMES = ("area", "perimeter", *(f"perimeter_orientation_{k}" for k in range(6)), "perimeter_ratio")
+_EDGE_NAMES = ("edges", *(f"edge_orientation_{k}" for k in range(6)), "minkowski_dimension")
+#: Columns of UCSD's published features (Chan, Liang, Vasconcelos 2008).
+UCSD_FEATURES = (*_SEGMENT_NAMES, *_EDGE_NAMES,
+                 *(f"{texture}_{angle}" for angle in range(4) for texture in _TEXTURES), "blobs")
+#: Columns of Mall's published features. The file does not name them: the order is inferred from their number
+#: of distinct values and from which of them are most alike (neighbouring orientations, sums and their parts).
+MALL_FEATURES = (*_SEGMENT_NAMES, "blobs", *_EDGE_NAMES,
+                 *(f"{texture}_{angle}" for texture in _TEXTURES for angle in range(4)))
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Frames, some of them with the number of people in them.
+
+    Row i of every array is frame i of the source (`Frame.index` of the opened source). The length of a video
+    file is what it states, so its last unlabelled rows may have no frame.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    kind : "mall", "ucsd", "video" or "features"
+    numbers : (n,) int64
+        Numbers of the frames as the data set gives them: from 1 in Mall and UCSD, from 0 in a video.
+    counts : (n,) float64
+        People in the region of interest, NaN where unlabelled.
+    source : Path, str, tuple of Path or None
+        What `open_source` takes; None for ready-made features.
+    fps : float or None
+        Frames per second; None when unknown.
+    points : tuple of ((k, 2) float64 or None), or None
+        Head points (x, y) of the people of each frame in pixels, where pixel (c, r) covers [c, c + 1) x
+        [r, r + 1); None for frames that are not annotated.
+    boxes : tuple of ((k, 4) float64 or None), or None
+        Boxes (left, top, width, height) of the people of each frame, in the same coordinates.
+    scene_files : tuple of Path
+        Published region of interest and perspective found with the data.
+    features : (n, d) float64 or None
+        Ready-made features.
+    feature_names, feature_views : tuple of str
+        Name and view ("size", "edges", "texture") of each feature.
+    notes : tuple of str
+        What was assumed, one line each, for the user to see.
+    """
+
+    name: str
+    kind: str
+    numbers: np.ndarray
+    counts: np.ndarray
+    source: Path | str | tuple[Path, ...] | None = None
+    fps: float | None = None
+    points: tuple[np.ndarray | None, ...] | None = None
+    boxes: tuple[np.ndarray | None, ...] | None = None
+    scene_files: tuple[Path, ...] = ()
+    features: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    feature_views: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def select(self, frames: str | Sequence[int]) -> np.ndarray:
+        """Which rows belong to the frames asked for, (n,) bool.
+
+        Parameters
+        ----------
+        frames : str or sequence of int
+            Ranges such as "601-1400" or "1-400,601-800,999", or a list of numbers, in the data set's own
+            numbering; both ends belong to a range.
+
+        Raises
+        ------
+        DatasetError
+            When the text is no range, or a range reaches beyond the data set's frames or holds none.
+        """
+        ranges = _parse_ranges(frames) if isinstance(frames, str) else [(k, k) for k in frames]
+        first, last = self.numbers.min(), self.numbers.max()
+        chosen = np.zeros(len(self.numbers), bool)
+        for low, high in ranges:
+            if low < first or high > last:
+                raise DatasetError(f"frames {_range_text(low, high)} asked for, but {self.name} has "
+                                   f"{_range_text(first, last)}; choose frames among these")
+            within = (self.numbers >= low) & (self.numbers <= high)
+            if not within.any():
+                raise DatasetError(f"{self.name} has none of the frames {_range_text(low, high)} asked for")
+            chosen |= within
+        return chosen
+
+
+def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str | Path | None = None,
+                 annotated: str | None = None, roi_scene: Scene | None = None) -> Dataset:
+    """Load a data set; its kind is seen from what `path` holds.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Mall folder, a UCSD-style folder, a table of published features, or, with `counts` or `mot`, a
+        video, a folder or a pattern of images.
+    counts : str or Path, optional
+        CSV file with the columns `frame` (from 0) and `count`; a blank count leaves the frame unlabelled.
+    mot : str or Path, optional
+        MOT Challenge ground truth (`frame,id,left,top,width,height,consider,…`, frames and pixels from 1).
+        People with consider = 0 are not counted.
+    annotated : str, optional
+        Frames "A-B" that the MOT file covers, in its own numbering: those without a row have nobody in them.
+        By default from its first to its last row, which is told in `notes`.
+    roi_scene : Scene, optional
+        Counts only people of `mot` whose box centre lies in its region of interest. The official counts of
+        Mall and UCSD, which have their own region, and those of `counts` are taken as they are.
+
+    Raises
+    ------
+    DatasetError
+        When something is missing, malformed or contradicts the footage; with the number of the line.
+    VideoError, SceneError
+        When the footage of `counts` or `mot` cannot be opened, or `roi_scene` does not fit it.
+    """
+    if counts is not None and mot is not None:
+        raise DatasetError("expected counts or a MOT file, not both; drop one of them")
+    if annotated is not None and mot is None:
+        raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
+    if counts is not None:
+        return _load_counted_video(path, Path(counts))
+    if mot is not None:
+        return _load_mot_video(path, Path(mot), annotated, roi_scene)
+    path = Path(path)
+    if not path.exists():
+        raise DatasetError(f"{path} does not exist; check the name")
+    if path.is_dir():
+        return _load_folder(path)
+    if path.suffix == ".mat":
+        return _load_mall_features(path)
+    if path.suffix == ".npz":
+        return _load_ucsd_features(path)
+    raise DatasetError(f"{path} has no counts of people with it; add a counts CSV file or a MOT file")
+
+
+def points_inside(points: np.ndarray, roi: np.ndarray) -> np.ndarray:
+    """Which points lie inside a region of interest.
+
+    Parameters
+    ----------
+    points : (k, 2) float64
+        Points (x, y) in pixels, where pixel (c, r) covers [c, c + 1) x [r, r + 1).
+    roi : (h, w) bool
+
+    Returns
+    -------
+    (k,) bool
+        False too for points outside the frame.
+    """
+    columns, rows = np.floor(points).astype(np.int64).T
+    height, width = roi.shape
+    inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+    inside[inside] = roi[rows[inside], columns[inside]]
+    return inside
+
+
+def _load_folder(folder: Path) -> Dataset:
+    if (folder / "mall_gt.mat").is_file():
+        if _images(folder / "frames"):
+            return _load_mall(folder)
+        if (folder / "mall_feat.mat").is_file():
+            return _load_mall_features(folder / "mall_feat.mat")
+        raise DatasetError(f"{folder} is a Mall folder without images in frames/ and without mall_feat.mat; "
+                           "add one of them")
+    clips = _ucsd_clips(folder)
+    if clips:
+        return _load_ucsd(folder, clips)
+    tables = sorted(folder.glob("*features.npz"))
+    if len(tables) == 1:
+        return _load_ucsd_features(tables[0])
+    raise DatasetError(f"{folder} is neither a Mall nor a UCSD folder; for other footage, add a counts CSV "
+                       "file or a MOT file")
+
+
+# Mall (Chen, Loy, Gong, Xiang 2012)
+
+
+def _load_mall(folder: Path) -> Dataset:
+    counts, points = _read_mall_labels(folder / "mall_gt.mat")
+    images = {}
+    for image in _images(folder / "frames"):
+        digits = re.search(r"(\d+)\D*$", image.stem)
+        number = int(digits[1]) if digits else 0
+        if not 1 <= number <= len(counts) or number in images:
+            raise DatasetError(f"{image}: expected one image for each of the frames 1-{len(counts)}; "
+                               "remove or rename it")
+        images[number] = image
+    numbers = np.array(sorted(images), np.int64)
+    return Dataset(
+        name=str(folder),
+        kind="mall",
+        numbers=numbers,
+        counts=counts[numbers - 1],
+        source=tuple(images[number] for number in numbers),
+        fps=MALL_FPS,
+        points=tuple(points[number - 1] for number in numbers),
+        scene_files=tuple(sorted(folder.glob("perspective_roi.mat"))),
+    )
+
+
+def _load_mall_features(path: Path) -> Dataset:
+    features = _feature_table(path, _read_mat(path, "x")["x"], MALL_FEATURES)
+    counts, _ = _read_mall_labels(path.with_name("mall_gt.mat"))
+    return _feature_dataset(path, features, counts, MALL_FEATURES)
+
+
+def _read_mall_labels(path: Path) -> tuple[np.ndarray, list[np.ndarray | None]]:
+    content = _read_mat(path, "frame", "count")
+    with _expecting(path, "`frame` with `loc`, and `count`"):
+        counts = _count_vector(content["count"])
+        points = [_dots(frame.loc) for frame in np.atleast_1d(content["frame"])]
+        _check_length(points, len(counts))
+    return counts, [None if math.isnan(c) else dots for c, dots in zip(counts, points, strict=True)]
+
+
+# UCSD pedestrians (Chan, Liang, Vasconcelos 2008)
+
+
+def _load_ucsd(folder: Path, clips: dict[str, list[Path]]) -> Dataset:
+    roi_files = [path for path in _find(folder, "*_roi_*.mat") if "_count_roi_" not in path.name]
+    regions = {path.stem.split("_roi_")[-1] for path in _find(folder, "*_roi_*.mat")}
+    if len(regions) > 1:
+        raise DatasetError(f"{folder}: expected files of one region, found {', '.join(sorted(regions))}; "
+                           "remove those of the others")
+    roi = None
+    if roi_files:
+        content = _read_mat(roi_files[0], "roi")
+        with _expecting(roi_files[0], "`roi` with `mask`"):
+            roi = np.asarray(content["roi"].mask) != 0
+    published = all(_ucsd_start(clip) and len(clips[clip]) <= _UCSD_CLIP_LENGTH for clip in clips)
+    numbers, counts, points = [], [], []
+    for clip, images in clips.items():
+        start = _ucsd_start(clip) if published else len(numbers) + 1
+        numbers.extend(range(start, start + len(images)))
+        clip_counts, clip_points = _read_ucsd_labels(folder, clip, len(images), roi)
+        counts.append(clip_counts)
+        points.extend(clip_points)
+    counts = np.concatenate(counts)
+    if np.isnan(counts).all():
+        raise DatasetError(f"{folder}: expected images in folders CLIP.y or named CLIP_fNNN.png as the .mat "
+                           "files of their clip, found none with counts; rename them, or add the counts")
+    return Dataset(
+        name=str(folder),
+        kind="ucsd",
+        numbers=np.array(numbers, np.int64),
+        counts=counts,
+        source=tuple(image for images in clips.values() for image in images),
+        fps=UCSD_FPS,
+        points=tuple(points),
+        scene_files=(*roi_files, *_find(folder, "*_dmap*.mat")),
+    )
+
+
+def _ucsd_clips(folder: Path) -> dict[str, list[Path]]:
+    """Images of each clip: in folders `CLIP.y`, side by side as `CLIP_fNNN.png`, or any of a lone clip."""
+    labelled = {path.name.split(marker)[0] for marker in ("_frame_full", "_count_roi_")
+                for path in _find(folder, f"*{marker}*.mat")}
+    if not labelled:
+        return {}
+    scenes = {re.sub(r"_\d+$", "", clip) for clip in labelled}
+    clips = {path.stem: _images(path) for path in _find(folder, "*.y")
+             if re.sub(r"_\d+$", "", path.stem) in scenes}
+    if not clips:
+        images = _images(folder)
+        if len(labelled) == 1 and images:
+            clips[labelled.pop()] = images
+        else:
+            for image in images:
+                clips.setdefault(re.sub(r"_f\d+$", "", image.stem), []).append(image)
+    return {clip: clips[clip] for clip in sorted(clips, key=_natural) if clips[clip]}
+
+
+def _ucsd_start(clip: str) -> int | None:
+    """Number of the first frame of a clip: the published clips have 200 frames each, the first one is 000."""
+    digits = re.search(r"_(\d{3})$", clip)
+    return int(digits[1]) * _UCSD_CLIP_LENGTH + 1 if digits else None
+
+
+def _read_ucsd_labels(folder: Path, clip: str, n_frames: int,
+                      roi: np.ndarray | None) -> tuple[np.ndarray, list[np.ndarray | None]]:
+    """Counts (n,) and head points of a clip; without official counts, the points inside `roi` are counted."""
+    counts, points = np.full(n_frames, math.nan), [None] * n_frames
+    for path in _find(folder, f"{glob.escape(clip)}_frame_full.mat"):
+        content = _read_mat(path, "frame")
+        with _expecting(path, f"`frame` with `loc` of {n_frames} frames, one for each image"):
+            points = [_dots(frame.loc) for frame in np.atleast_1d(content["frame"])]
+            _check_length(points, n_frames)
+        if roi is not None:
+            counts = np.array([points_inside(dots, roi).sum() for dots in points], np.float64)
+    for path in _find(folder, f"{glob.escape(clip)}_count_roi_*.mat"):
+        content = _read_mat(path, "count")
+        with _expecting(path, f"`count` in two directions of {n_frames} frames, one for each image"):
+            counts = sum(_count_vector(direction) for direction in content["count"])
+            _check_length(counts, n_frames)
+    return counts, points
+
+
+def _load_ucsd_features(path: Path) -> Dataset:
+    arrays = read_npz(path, DatasetError)
+    with _expecting(path, "the arrays `features` and `count_total`"):
+        counts = _count_vector(arrays["count_total"])
+        features = _feature_table(path, arrays["features"], UCSD_FEATURES)
+    return _feature_dataset(path, features, counts, UCSD_FEATURES)
+
+
+def _feature_table(path: Path, table: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    with _expecting(path, f"a table of finite numbers with {len(names)} columns"):
+        table = np.asarray(table, np.float64)
+        if table.ndim != 2 or table.shape[1] != len(names) or not np.isfinite(table).all():
+            raise ValueError
+    return table
+
+
+def _feature_dataset(path: Path, features: np.ndarray, counts: np.ndarray, names: tuple[str, ...]) -> Dataset:
+    """The counts belong to the first rows; rows after them are unlabelled."""
+    if len(counts) > len(features):
+        raise DatasetError(f"{path}: expected at least {len(counts)} rows of features, one for each count, "
+                           f"found {len(features)}")
+    views = tuple("texture" if name.split("_")[0] in _TEXTURES else "edges" if name in _EDGE_NAMES else "size"
+                  for name in names)
+    return Dataset(
+        name=str(path),
+        kind="features",
+        numbers=np.arange(1, len(features) + 1),
+        counts=np.concatenate([counts, np.full(len(features) - len(counts), math.nan)]),
+        features=features,
+        feature_names=names,
+        feature_views=views,
+    )
+
+
+# Videos and image folders with labels in text files
+
+
+def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
+    labels = _read_counts_file(labels_path)
+    last = max(labels)
+    info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
+    counts = np.full(length, math.nan)
+    for frame, (_, count) in labels.items():
+        counts[frame] = count
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+                   fps=info.fps)
+
+
+def _read_counts_file(path: Path) -> dict[int, tuple[int, float]]:
+    """Line and count (NaN: unlabelled) of each frame."""
+    lines = _csv_lines(path)
+    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
+    if not {"frame", "count"} <= set(header):
+        raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count; add it")
+    labels = {}
+    for line, cells in lines:
+        where = f"{path}, line {line}"
+        if len(cells) != len(header):
+            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
+        row = dict(zip(header, cells, strict=True))
+        frame = _integer(row["frame"], f"{where}: expected a frame number from 0", 0)
+        if frame in labels:
+            raise DatasetError(f"{where}: frame {frame} stands in line {labels[frame][0]} already; "
+                               "remove one of them")
+        count = math.nan
+        if row["count"].strip():
+            count = _number(row["count"], f"{where}: expected a count of 0 or more, or a blank", 0)
+        labels[frame] = line, count
+    if not labels:
+        raise DatasetError(f"{path}: expected a line for each labelled frame, found none; add them")
+    return labels
+
+
+def _load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
+                    roi_scene: Scene | None) -> Dataset:
+    people = _read_mot(mot_path)
+    notes = []
+    if annotated is None:
+        ranges = [(min(people), max(people))]
+        notes.append(f"{mot_path}: frames {_range_text(*ranges[0])} of its numbering, from its first to its "
+                     "last row, are taken as annotated; give the annotated frames if it is otherwise")
+    else:
+        ranges = _parse_ranges(annotated)
+    if min(low for low, _ in ranges) < 1:
+        raise DatasetError(f"expected annotated frames numbered from 1 as in {mot_path}, found {annotated}")
+    last_row, last_annotated = max(people), max(high for _, high in ranges)
+    where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
+    info, length = _footage(path, max(last_row, last_annotated) - 1, where)
+    frames = [number - 1 for low, high in ranges for number in range(low, high + 1)]
+    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    counts, boxes = np.full(length, math.nan), [None] * length
+    ignored = 0
+    for frame in frames:
+        rows = people.get(frame + 1, ())
+        boxes[frame] = np.array([box for _, considered, box in rows if considered]).reshape(-1, 4)
+        centres = boxes[frame][:, :2] + boxes[frame][:, 2:] / 2
+        counts[frame] = len(centres) if roi is None else points_inside(centres, roi).sum()
+        ignored += len(rows) - len(centres)
+    if ignored:
+        notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+                   fps=info.fps, boxes=tuple(boxes), notes=tuple(notes))
+
+
+def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, tuple[float, ...]]]]:
+    """Line, consider flag and box (pixels from 0) of the people of each frame, frames from 1."""
+    people, seen = {}, {}
+    for line, cells in _csv_lines(path):
+        where = f"{path}, line {line}"
+        if len(cells) < 7:
+            raise DatasetError(f"{where}: expected frame,id,left,top,width,height,consider, found "
+                               f"{len(cells)} values; give MOT Challenge ground truth")
+        frame = _integer(cells[0], f"{where}: expected a frame number from 1", 1)
+        person = _integer(cells[1], f"{where}: expected a person's number", 0)
+        if (frame, person) in seen:
+            raise DatasetError(f"{where}: person {person} of frame {frame} stands in line "
+                               f"{seen[frame, person]} already; remove one of them")
+        seen[frame, person] = line
+        left, top = (_number(cell, f"{where}: expected a box corner in pixels") for cell in cells[2:4])
+        width, height = (_number(cell, f"{where}: expected a box size in pixels", 0) for cell in cells[4:6])
+        consider = _number(cells[6], f"{where}: expected 0 or 1 as consider flag")
+        if consider not in (0, 1):
+            raise DatasetError(f"{where}: expected 0 or 1 as consider flag, found {consider:g}; give ground "
+                               "truth, not detections")
+        people.setdefault(frame, []).append((line, consider == 1, (left - 1, top - 1, width, height)))
+    if not people:
+        raise DatasetError(f"{path}: expected a line for each person, found none")
+    return people
+
+
+def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
+    """What the footage is and its number of frames, at least up to `last`, which `where` speaks of.
+
+    The number that a video file states is not to be trusted, so a contradiction is settled by counting.
+    """
+    with open_source(path) as source:
+        if source.info.kind not in ("file", "images"):
+            raise DatasetError(f"expected a video file or images with labels, but {path} is a "
+                               f"{source.info.kind}; record it first")
+        length = source.info.frame_count
+        if length is None or last >= length:
+            length = sum(1 for _ in source.frames())
+        if last >= length:
+            raise DatasetError(f"{where}: frame {last} of the footage is labelled, but {path} has frames "
+                               f"0-{length - 1}; correct the labels")
+        return source.info, length
+
+
+# Parts
+
+
+def _images(folder: Path) -> list[Path]:
+    """The images of a folder in natural order; none when it is missing."""
+    return _in_order(path for path in folder.glob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+
+
+def _find(folder: Path, pattern: str) -> list[Path]:
+    """Paths in a folder or one below that match, in natural order."""
+    return _in_order([*folder.glob(pattern), *folder.glob(f"*/{pattern}")])
+
+
+def _in_order(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: (_natural(path.name), path))
+
+
+def _natural(name: str) -> tuple[list[int], str]:
+    """Sorting key: the numbers in a name come first."""
+    return [int(digits) for digits in re.findall(r"\d+", name)], name
+
+
+def _read_mat(path: Path, *names: str) -> dict[str, object]:
+    """The named variables of a MATLAB file (version 7 or older)."""
+    if not path.is_file():
+        raise DatasetError(f"{path} does not exist; add it to the data set")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            content = loadmat(path, squeeze_me=True, struct_as_record=False, variable_names=names)
+    except NotImplementedError as error:
+        raise DatasetError(f"{path} is a MATLAB 7.3 file; save it again with -v7") from error
+    except Exception as error:  # foreign bytes can make the parser raise anything
+        raise DatasetError(f"{path} is not a MATLAB file, or it is damaged; fetch it again") from error
+    missing = [name for name in names if name not in content]
+    if missing:
+        raise DatasetError(f"{path}: expected the variables {', '.join(names)}, but {', '.join(missing)} is "
+                           "missing; give the published file")
+    return content
+
+
+@contextmanager
+def _expecting(path: Path, what: str) -> Iterator[None]:
+    """Turn what goes wrong with the content of a foreign file into one line."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DatasetError(f"{path}: expected {what}; give the published file") from error
+
+
+def _dots(loc: np.ndarray) -> np.ndarray:
+    """Points (k, 2) from rows (x, y, …) that are 1-based pixel centres; a lone point may be a vector."""
+    loc = np.atleast_2d(np.asarray(loc, np.float64))
+    return loc[:, :2] - 0.5 if loc.size else np.zeros((0, 2))
+
+
+def _count_vector(values: np.ndarray) -> np.ndarray:
+    counts = np.atleast_1d(np.asarray(values, np.float64))
+    if counts.ndim != 1 or not ((counts >= 0) & (counts < math.inf) | np.isnan(counts)).all():
+        raise ValueError
+    return counts
+
+
+def _check_length(values: Sequence, length: int) -> None:
+    if len(values) != length:
+        raise ValueError
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line that is not blank."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            lines = csv.reader(file)
+            for cells in lines:
+                if any(cell.strip() for cell in cells):
+                    yield lines.line_num, cells
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise DatasetError(f"cannot read {path}: {why}; check the name") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{path} is not a text file of comma-separated values; check the name") from error
+
+
+def _number(text: str, expected: str, least: float = -math.inf) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= least):
+        raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
+    return value
+
+
+def _integer(text: str, expected: str, least: int) -> int:
+    value = int(text) if re.fullmatch(r"\s*\d{1,15}\s*", text, re.ASCII) else -1
+    if value < least:
+        raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
+    return value
+
+
+def _parse_ranges(text: str) -> list[tuple[int, int]]:
+    ranges = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", part, re.ASCII)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if low > high:
+            raise DatasetError(f"expected frames such as 601-1400 or 1-400,601-800, found {text[:40]!r}")
+        ranges.append((low, high))
+    return ranges
+
+
+def _range_text(low: int, high: int) -> str:
+    return f"{low}-{high}" if low != high else f"{low}"

@@ -1,0 +1,471 @@
+import math
+import shutil
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.io import loadmat, savemat
+
+from crowdcount.datasets import Dataset, load_dataset, points_inside
+from crowdcount.errors import CrowdCountError, DatasetError, VideoError
+from crowdcount.scene import Scene
+from crowdcount.video import open_source
+
+NAN = math.nan
+
+
+def draw_images(folder, names):
+    """Images that differ in brightness, in the order of their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for k, name in enumerate(names):
+        cv2.imwrite(str(folder / name), np.full((24, 32, 3), k % 250, np.uint8))
+
+
+def cells(values):
+    packed = np.empty((1, len(values)), object)
+    for k, value in enumerate(values):
+        packed[0, k] = value
+    return packed
+
+
+def frames_of(points):
+    return cells([{"loc": np.asarray(dots, float)} for dots in points])
+
+
+def refused(*arguments, said, **options):
+    with pytest.raises(DatasetError) as caught:
+        load_dataset(*arguments, **options)
+    message = str(caught.value)
+    assert said in message
+    assert "\n" not in message
+
+
+def half(left=0, right=16, size_wh=(32, 24)):
+    roi = np.zeros(size_wh[::-1], bool)
+    roi[:, left:right] = True
+    return Scene(size_wh, roi, np.full(size_wh[::-1], 8, np.float32))
+
+
+@pytest.fixture
+def mall(tmp_path):
+    """Three labelled frames with 2, 1 and no people, and two unlabelled ones."""
+    folder = tmp_path / "mall"
+    draw_images(folder / "frames", [f"seq_{k:06}.jpg" for k in range(1, 6)])
+    points = [[[1.0, 1.0], [2.5, 3.5]], [[32.0, 24.0]], np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2))]
+    counts = [[2.0], [1.0], [0.0], [NAN], [NAN]]
+    savemat(folder / "mall_gt.mat", {"frame": frames_of(points), "count": counts})
+    savemat(folder / "mall_feat.mat", {"x": np.arange(150.0).reshape(5, 30)})
+    savemat(folder / "perspective_roi.mat", {"roi": {"mask": np.ones((24, 32), np.uint8)}})
+    return folder
+
+
+class TestMall:
+    def test_folder(self, mall):
+        dataset = load_dataset(mall)
+        assert (dataset.kind, dataset.fps) == ("mall", 2.0)
+        np.testing.assert_array_equal(dataset.numbers, [1, 2, 3, 4, 5])
+        np.testing.assert_array_equal(dataset.counts, [2, 1, 0, NAN, NAN])
+        np.testing.assert_array_equal(dataset.points[0], [[0.5, 0.5], [2.0, 3.0]])
+        np.testing.assert_array_equal(dataset.points[1], [[31.5, 23.5]])
+        assert dataset.points[2].shape == (0, 2)
+        assert dataset.points[3] is None
+        assert dataset.scene_files == (mall / "perspective_roi.mat",)
+        with open_source(dataset.source, fps=dataset.fps) as source:
+            assert source.info.frame_count == 5
+
+    def test_some_of_the_frames(self, mall):
+        for k in (1, 4):
+            (mall / "frames" / f"seq_{k:06}.jpg").unlink()
+        dataset = load_dataset(mall)
+        np.testing.assert_array_equal(dataset.numbers, [2, 3, 5])
+        np.testing.assert_array_equal(dataset.counts, [1, 0, NAN])
+        assert [path.stem for path in dataset.source] == ["seq_000002", "seq_000003", "seq_000005"]
+
+    def test_features(self, mall):
+        for path in (mall / "mall_feat.mat", mall):
+            dataset = load_dataset(path)
+            assert len(dataset.numbers) == 5
+            shutil.rmtree(mall / "frames", ignore_errors=True)
+        assert dataset.kind == "features"
+        np.testing.assert_array_equal(dataset.features, np.arange(150.0).reshape(5, 30))
+        np.testing.assert_array_equal(dataset.counts, [2, 1, 0, NAN, NAN])
+        assert len(set(dataset.feature_names)) == 30
+        assert [dataset.feature_views.count(view) for view in ("size", "edges", "texture")] == [10, 8, 12]
+
+    def test_bad_folders(self, mall):
+        (mall / "frames" / "seq_000009.jpg").write_bytes(b"")
+        refused(mall, said="seq_000009.jpg: expected one image for each of the frames 1-5")
+        shutil.rmtree(mall / "frames")
+        (mall / "mall_feat.mat").unlink()
+        refused(mall, said="without images in frames/ and without mall_feat.mat")
+
+    @pytest.mark.parametrize(("labels", "said"), [
+        ({"count": [1.0]}, "expected the variables frame, count, but frame is missing"),
+        ({"frame": frames_of([[[1, 1]]]), "count": [1.0, 2.0]}, "expected `frame` with `loc`, and `count`"),
+        ({"frame": cells([{"spot": 1.0}]), "count": [1.0]}, "expected `frame` with `loc`"),
+        ({"frame": frames_of([[[1, 1]]]), "count": [-1.0]}, "expected `frame` with `loc`"),
+        ({"frame": frames_of([[[1, 1]]]), "count": [math.inf]}, "expected `frame` with `loc`"),
+        ({"frame": "text", "count": "text"}, "expected `frame` with `loc`"),
+    ])
+    def test_bad_labels(self, mall, labels, said):
+        savemat(mall / "mall_gt.mat", labels)
+        refused(mall, said=said)
+
+    def test_bad_mat_files(self, mall):
+        whole = (mall / "mall_gt.mat").read_bytes()
+        for content in (b"", b"no mat", whole[:-50], whole[:300]):
+            (mall / "mall_gt.mat").write_bytes(content)
+            refused(mall, said="mall_gt.mat is not a MATLAB file, or it is damaged")
+        (mall / "mall_gt.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(512))
+        refused(mall, said="is a MATLAB 7.3 file; save it again with -v7")
+        (mall / "mall_gt.mat").unlink()
+        refused(mall / "mall_feat.mat", said="mall_gt.mat does not exist")
+
+    def test_bad_features(self, mall):
+        for x, said in [(np.ones((5, 29)), "30 columns"), (np.full((5, 30), NAN), "30 columns"),
+                        (np.ones((2, 30)), "at least 5 rows of features, one for each count, found 2")]:
+            savemat(mall / "mall_feat.mat", {"x": x})
+            refused(mall / "mall_feat.mat", said=said)
+
+    def test_real_data(self, data_dir):
+        dataset = load_dataset(data_dir / "mall")
+        labelled = dataset.select("1-800")
+        assert len(dataset.numbers) == 2000
+        np.testing.assert_array_equal(np.isfinite(dataset.counts), labelled)
+        roi = loadmat(data_dir / "mall" / "perspective_roi.mat")["roi"]["mask"][0, 0] > 0
+        inside = [points_inside(dots, roi).sum() for dots in dataset.points[:800]]
+        np.testing.assert_array_equal(inside, dataset.counts[labelled])
+
+    def test_real_features(self, data_dir):
+        dataset = load_dataset(data_dir / "mall" / "mall_feat.mat")
+        assert dataset.features.shape == (2000, 30)
+        labelled = np.isfinite(dataset.counts)
+        area = dataset.features[:, dataset.feature_names.index("area")]
+        assert np.corrcoef(area[labelled], dataset.counts[labelled])[0, 1] > 0.8
+        # The order of the columns is inferred: a count of blobs has few values, all other columns many.
+        distinct = [len(np.unique(column)) for column in dataset.features.T]
+        assert dataset.feature_names[np.argmin(distinct)] == "blobs"
+        assert sorted(distinct)[1] > 6 * min(distinct)
+
+
+ROI = np.zeros((24, 32), bool)
+ROI[5:, 10:20] = True
+
+
+@pytest.fixture
+def ucsd(tmp_path):
+    """Clips 001 (no labels), 002 (official counts) and 003 (head points only) of three frames each."""
+    folder = tmp_path / "ucsd"
+    for clip in ("vidf1_33_001", "vidf1_33_002", "vidf1_33_003"):
+        draw_images(folder / "vidf" / f"{clip}.y", [f"{clip}_f{k:03}.png" for k in range(1, 4)])
+    draw_images(folder / "vidf" / "vidd1_33_001.y", ["vidd1_33_001_f001.png"])
+    gt = folder / "gt"
+    gt.mkdir()
+    directions = cells([np.array([[1, 200, 0]], np.uint8), np.array([[1, 100, 0]], np.uint8)])
+    savemat(gt / "vidf1_33_002_count_roi_mainwalkway.mat", {"count": directions})
+    savemat(gt / "vidf1_33_002_frame_full.mat", {"frame": frames_of([[[1, 1, 1]], [[1, 1, 2]], [[1, 1, 3]]])})
+    # 1-based pixel centres: 10.4 is still pixel 9, outside; 10.6 is pixel 10, inside.
+    first = [[10.4, 10, 1], [10.6, 10, 1], [-5, 300, 1]]
+    second = [[20.4, 24.4, 2], [20.6, 24.4, 2]]
+    savemat(gt / "vidf1_33_003_frame_full.mat", {"frame": frames_of([first, second, np.zeros((0, 3))])})
+    savemat(gt / "vidf1_33_roi_mainwalkway.mat", {"roi": {"mask": ROI.astype(np.uint8)}})
+    savemat(gt / "vidf1_33_dmap3.mat", {"dmap": {"pmapxy": np.ones((24, 32))}})
+    return folder
+
+
+class TestUcsd:
+    def test_folder(self, ucsd):
+        dataset = load_dataset(ucsd)
+        assert (dataset.kind, dataset.fps) == ("ucsd", 10.0)
+        np.testing.assert_array_equal(dataset.numbers, [201, 202, 203, 401, 402, 403, 601, 602, 603])
+        np.testing.assert_array_equal(dataset.counts, [NAN, NAN, NAN, 2, 300, 0, 1, 1, 0])
+        assert dataset.points[0] is None
+        np.testing.assert_array_equal(dataset.points[3], [[0.5, 0.5]])
+        assert [path.name for path in dataset.source] == [
+            f"vidf1_33_{clip}_f{k:03}.png" for clip in ("001", "002", "003") for k in (1, 2, 3)]
+        assert [path.stem for path in dataset.scene_files] == ["vidf1_33_roi_mainwalkway", "vidf1_33_dmap3"]
+
+    def test_images_side_by_side(self, ucsd):
+        for image in (ucsd / "vidf").glob("vidf*/*.png"):
+            image.rename(ucsd / image.name)
+        shutil.rmtree(ucsd / "vidf")
+        dataset = load_dataset(ucsd)
+        np.testing.assert_array_equal(dataset.numbers, [201, 202, 203, 401, 402, 403, 601, 602, 603])
+        np.testing.assert_array_equal(dataset.counts, [NAN, NAN, NAN, 2, 300, 0, 1, 1, 0])
+
+    def test_one_clip_of_any_name(self, tmp_path):
+        folder = tmp_path / "own"
+        draw_images(folder, ["frame10.png", "frame9.png", "frame100.png"])
+        savemat(folder / "yard [1]_count_roi_gate.mat", {"count": cells([[1, 2, 3], [0, 0, 1]])})
+        dataset = load_dataset(folder)
+        np.testing.assert_array_equal(dataset.numbers, [1, 2, 3])
+        np.testing.assert_array_equal(dataset.counts, [1, 2, 4])
+        assert [path.name for path in dataset.source] == ["frame9.png", "frame10.png", "frame100.png"]
+
+    def test_images_of_no_labelled_clip(self, ucsd):
+        for number, image in enumerate((ucsd / "vidf").glob("vidf*/*.png")):
+            image.rename(ucsd / f"{number}.png")
+        shutil.rmtree(ucsd / "vidf")
+        refused(ucsd, said="expected images in folders CLIP.y or named CLIP_fNNN.png")
+
+    def test_labels_that_do_not_fit(self, ucsd):
+        image = ucsd / "vidf" / "vidf1_33_002.y" / "vidf1_33_002_f003.png"
+        image.unlink()
+        refused(ucsd, said="of 2 frames, one for each image")
+        draw_images(image.parent, [image.name])
+        shutil.copy(ucsd / "gt" / "vidf1_33_roi_mainwalkway.mat", ucsd / "gt" / "vidf1_33_roi_left.mat")
+        refused(ucsd, said="expected files of one region, found left, mainwalkway")
+        (ucsd / "gt" / "vidf1_33_roi_left.mat").unlink()
+        savemat(ucsd / "gt" / "vidf1_33_roi_mainwalkway.mat", {"roi": 1.0})
+        refused(ucsd, said="expected `roi` with `mask`")
+
+    @pytest.mark.parametrize("clip", ["003", "004", "005", "006"])
+    def test_points_reproduce_the_official_counts(self, data_dir, tmp_path, clip):
+        name = f"vidf1_33_{clip}"
+        draw_images(tmp_path / f"{name}.y", [f"{name}_f{k:03}.png" for k in range(1, 201)])
+        for file in (f"{name}_frame_full.mat", "vidf1_33_roi_mainwalkway.mat"):
+            shutil.copy(data_dir / "ucsd" / file, tmp_path)
+        counted = load_dataset(tmp_path)
+        official = f"{name}_count_roi_mainwalkway.mat"
+        shutil.copy(data_dir / "ucsd" / official, tmp_path)
+        published = load_dataset(tmp_path)
+        np.testing.assert_array_equal(counted.counts, published.counts)
+        table = load_dataset(data_dir / "ucsd" / "ucsd_peds1_features.npz")
+        np.testing.assert_array_equal(table.numbers[table.select(list(published.numbers))], published.numbers)
+        np.testing.assert_array_equal(table.counts[table.select(list(published.numbers))], published.counts)
+
+    def test_features(self, tmp_path):
+        np.savez(tmp_path / "own_features.npz", features=np.ones((4, 30)), count_total=[NAN, 3.0])
+        for path in (tmp_path / "own_features.npz", tmp_path):
+            dataset = load_dataset(path)
+            assert dataset.kind == "features"
+            np.testing.assert_array_equal(dataset.counts, [NAN, 3, NAN, NAN])
+            np.testing.assert_array_equal(dataset.numbers, [1, 2, 3, 4])
+            assert len(set(dataset.feature_names)) == 30
+            assert [dataset.feature_views.count(view) for view in ("size", "edges", "texture")] == [10, 8, 12]
+
+    @pytest.mark.parametrize(("arrays", "said"), [
+        ({}, "expected the arrays `features` and `count_total`"),
+        ({"features": np.ones((4, 30)), "count_total": [-1.0]}, "expected the arrays"),
+        ({"features": np.ones((4, 7)), "count_total": [1.0]}, "30 columns"),
+        ({"features": np.array([{}]), "count_total": [1.0]}, "holds neither numbers nor text"),
+    ])
+    def test_bad_features(self, tmp_path, arrays, said):
+        np.savez(tmp_path / "a.npz", **arrays)
+        refused(tmp_path / "a.npz", said=said)
+
+    def test_real_features(self, data_dir):
+        dataset = load_dataset(data_dir / "ucsd")
+        assert dataset.features.shape == (4000, 30)
+        labelled = np.isfinite(dataset.counts)
+        np.testing.assert_array_equal(labelled, dataset.select("601-1400"))
+        area = dataset.features[:, dataset.feature_names.index("area")]
+
+        def fit(shift):  # rows and counts belong together without a shift
+            return np.corrcoef(np.roll(area, -shift)[labelled], dataset.counts[labelled])[0, 1]
+
+        assert fit(0) > 0.98 > max(fit(-100), fit(100))
+
+
+@pytest.fixture
+def clip(tmp_path):
+    """A video of 12 frames, 32x24."""
+    path = tmp_path / "clip.avi"
+    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter.fourcc(*"MJPG"), 8.0, (32, 24))
+    for k in range(12):
+        writer.write(np.full((24, 32, 3), 20 * k, np.uint8))
+    writer.release()
+    return path
+
+
+def write(path, *lines):
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class TestCountsFile:
+    def test_video(self, clip, tmp_path):
+        labels = write(tmp_path / "labels.csv", "frame,count", "0,3", "2,0", "", "3,  ", "11,2.5")
+        dataset = load_dataset(clip, counts=labels)
+        assert (dataset.kind, dataset.source, dataset.fps) == ("video", clip, 8.0)
+        np.testing.assert_array_equal(dataset.numbers, range(12))
+        np.testing.assert_array_equal(dataset.counts, [3, NAN, 0, *[NAN] * 8, 2.5])
+
+    def test_image_folder_and_pattern(self, tmp_path):
+        draw_images(tmp_path / "images", [f"img{k}.png" for k in range(5)])
+        labels = write(tmp_path / "labels.csv", "frame,count", "4,1")
+        for source in (tmp_path / "images", str(tmp_path / "images" / "img*.png")):
+            dataset = load_dataset(source, counts=labels)
+            np.testing.assert_array_equal(dataset.counts, [NAN, NAN, NAN, NAN, 1])
+            assert dataset.fps is None
+            with open_source(dataset.source) as source:
+                assert source.info.frame_count == 5
+
+    def test_own_output_and_foreign_spellings(self, clip, tmp_path):
+        labels = tmp_path / "labels.csv"
+        labels.write_bytes("\ufeffFrame, Count ,remark\r\n1,2,\"seen, twice\"\r\n".encode())
+        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:3], [NAN, 2, NAN])
+        write(labels, "frame,time_s,count,low,high,flags", "1,0.1,2.5,1,4,learning")
+        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:3], [NAN, 2.5, NAN])
+
+    @pytest.mark.parametrize(("lines", "said"), [
+        ([], "line 1: expected a header with the columns frame and count"),
+        (["0,3"], "line 1: expected a header with the columns frame and count"),
+        (["frame,count"], "expected a line for each labelled frame, found none"),
+        (["frame,count", "0,3", "12,1"], "line 3: frame 12 of the footage is labelled, but"),
+        (["frame,count", "0,3", "99999999999,1"], "line 3: frame 99999999999 of the footage is labelled"),
+        (["frame,count", "0,3", "", "0,4"], "line 4: frame 0 stands in line 2 already"),
+        (["frame,count", "0,many"], "line 2: expected a count of 0 or more, or a blank, found 'many'"),
+        (["frame,count", "0,-1"], "line 2: expected a count of 0 or more, or a blank, found '-1'"),
+        (["frame,count", "0,nan"], "line 2: expected a count of 0 or more, or a blank, found 'nan'"),
+        (["frame,count", "0,inf"], "line 2: expected a count of 0 or more, or a blank, found 'inf'"),
+        (["frame,count", "first,1"], "line 2: expected a frame number from 0, found 'first'"),
+        (["frame,count", "-1,1"], "line 2: expected a frame number from 0, found '-1'"),
+        (["frame,count", "1.5,1"], "line 2: expected a frame number from 0, found '1.5'"),
+        (["frame,count", "1"], "line 2: expected 2 values, found 1"),
+        (["frame,count", "1," + "9" * 200_000], "is not a text file of comma-separated values"),
+    ])
+    def test_bad_lines(self, clip, tmp_path, lines, said):
+        refused(clip, counts=write(tmp_path / "labels.csv", *lines), said=said)
+
+    def test_bad_files(self, clip, tmp_path):
+        labels = write(tmp_path / "labels.csv", "frame,count", "0,3")
+        refused(clip, counts=tmp_path / "absent.csv", said="absent.csv: no such file or directory; check")
+        refused(clip, counts=tmp_path, said="is a directory")
+        refused(labels, counts=clip, said="clip.avi is not a text file of comma-separated values")
+        with pytest.raises(VideoError):
+            load_dataset(tmp_path / "absent.avi", counts=labels)
+        with pytest.raises(VideoError):
+            load_dataset(labels, counts=labels)
+
+    def test_a_file_that_states_too_few_frames_is_counted(self, clip, tmp_path):
+        content = bytearray(clip.read_bytes())
+        for header, offset in ((b"avih", 8 + 16), (b"strh", 8 + 32)):
+            place = content.index(header) + offset
+            assert int.from_bytes(content[place:place + 4], "little") == 12
+            content[place:place + 4] = (5).to_bytes(4, "little")
+        clip.write_bytes(content)
+        with open_source(clip) as source:
+            assert source.info.frame_count < 12
+        labels = write(tmp_path / "labels.csv", "frame,count", "11,4")
+        assert load_dataset(clip, counts=labels).counts[11] == 4
+        refused(clip, counts=write(labels, "frame,count", "12,4"), said="has frames 0-11")
+
+    def test_real_data(self, data_dir):
+        folder = data_dir / "pets2009"
+        mot = folder / "PETS09-S2L1_gt_001-400.txt"
+        counted = load_dataset(folder / "vtest.avi", counts=folder / "vtest_counts_001-400.csv")
+        boxed = load_dataset(folder / "vtest.avi", mot=mot, annotated="1-400")
+        np.testing.assert_array_equal(counted.counts, boxed.counts)
+        np.testing.assert_array_equal(np.isfinite(boxed.counts), boxed.select("0-399"))
+        assert len(boxed.counts) == 795
+        assert boxed.notes == (f"{mot}: 174 boxes that it marks as not to be considered are not counted",)
+
+
+MOT = ("2,1,1,1,4,6,1,-1,-1,-1", "2,2,21,1,4,6,1,-1,-1,-1", "2,3,5,5,4,6,0,-1,-1,-1", "4,1,1,1,4,6,1")
+
+
+class TestMot:
+    def test_first_to_last_row_by_default_and_the_user_is_told(self, clip, tmp_path):
+        mot = write(tmp_path / "gt.txt", *MOT)
+        dataset = load_dataset(clip, mot=mot)
+        np.testing.assert_array_equal(dataset.counts, [NAN, 2, 0, 1, *[NAN] * 8])
+        np.testing.assert_array_equal(dataset.boxes[1], [[0, 0, 4, 6], [20, 0, 4, 6]])
+        assert dataset.boxes[2].shape == (0, 4)
+        assert dataset.boxes[0] is None
+        annotated, ignored = dataset.notes
+        assert "frames 2-4 of its numbering, from its first to its last row, are taken" in annotated
+        assert "1 boxes that it marks as not to be considered" in ignored
+
+    def test_annotated_frames_without_a_row_have_nobody(self, clip, tmp_path):
+        dataset = load_dataset(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated="1-3,12")
+        np.testing.assert_array_equal(dataset.counts, [0, 2, 0, *[NAN] * 8, 0])
+
+    def test_region_of_interest(self, clip, tmp_path):
+        mot = write(tmp_path / "gt.txt", *MOT)
+        for scene, counts in [(half(0, 16), [1, 0, 1]), (half(16, 32), [1, 0, 0]), (half(2, 3), [1, 0, 1]),
+                              (half(3, 5), [0, 0, 0]), (half(0, 32, (64, 48)), [1, 0, 1])]:
+            dataset = load_dataset(clip, mot=mot, roi_scene=scene)
+            np.testing.assert_array_equal(dataset.counts[1:4], counts)
+            assert len(dataset.boxes[1]) == 2
+        with pytest.raises(CrowdCountError, match="another shape"):
+            load_dataset(clip, mot=mot, roi_scene=half(size_wh=(32, 8)))
+
+    @pytest.mark.parametrize(("line", "said"), [
+        ("1,1,1,1,4,6", "line 2: expected frame,id,left,top,width,height,consider, found 6 values"),
+        ("0,1,1,1,4,6,1", "line 2: expected a frame number from 1, found '0'"),
+        ("one,1,1,1,4,6,1", "line 2: expected a frame number from 1, found 'one'"),
+        ("1,-1,1,1,4,6,1", "line 2: expected a person's number, found '-1'"),
+        ("1,1,nan,1,4,6,1", "line 2: expected a box corner in pixels, found 'nan'"),
+        ("1,1,1,1,-4,6,1", "line 2: expected a box size in pixels, found '-4'"),
+        ("1,1,1,1,4,6,0.7", "line 2: expected 0 or 1 as consider flag, found 0.7"),
+        ("2,1,1,1,4,6,1", "line 2: person 1 of frame 2 stands in line 1 already"),
+        ("13,1,1,1,4,6,1", "line 2: frame 12 of the footage is labelled, but"),
+    ])
+    def test_bad_lines(self, clip, tmp_path, line, said):
+        refused(clip, mot=write(tmp_path / "gt.txt", MOT[0], line), said=said)
+
+    @pytest.mark.parametrize(("annotated", "said"), [
+        ("5-1", "expected frames such as"), ("all", "expected frames such as"),
+        ("0-3", "expected annotated frames numbered from 1"),
+        ("1-13", "annotated frames: frame 12 of the footage is labelled, but"),
+        ("1-999999999999999", "annotated frames: frame 999999999999998 of the footage is labelled, but"),
+    ])
+    def test_bad_annotated_frames(self, clip, tmp_path, annotated, said):
+        refused(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated=annotated, said=said)
+
+    def test_empty_file(self, clip, tmp_path):
+        refused(clip, mot=write(tmp_path / "gt.txt", ""), said="expected a line for each person, found none")
+
+    @pytest.mark.parametrize(("name", "frames"), [("TUD-Campus", 71), ("TUD-Stadtmitte", 179)])
+    def test_real_data(self, data_dir, name, frames):
+        folder = data_dir / "tud" / name
+        dataset = load_dataset(folder / f"{name}.mp4", mot=folder / "gt.txt", annotated=f"1-{frames}")
+        assert np.isfinite(dataset.counts).all()
+        assert len(dataset.counts) == frames
+        assert dataset.counts.sum() == len((folder / "gt.txt").read_text().split())
+
+
+class TestSelect:
+    dataset = Dataset("data", "mall", np.array([3, 4, 6, 7, 8]), np.zeros(5))
+
+    @pytest.mark.parametrize(("frames", "rows"), [
+        ("3-8", [0, 1, 2, 3, 4]), ("4-6", [1, 2]), ("7", [3]), ("3-4, 8", [0, 1, 4]),
+        ([8, 3], [0, 4]), (np.array([6]), [2]), ([], []),
+    ])
+    def test_own_numbering_with_both_ends(self, frames, rows):
+        chosen = self.dataset.select(frames)
+        assert chosen.dtype == bool
+        np.testing.assert_array_equal(np.flatnonzero(chosen), rows)
+
+    @pytest.mark.parametrize(("frames", "said"), [
+        ("1-8", "frames 1-8 asked for, but data has 3-8"), ("3-9", "frames 3-9 asked for"),
+        ([2], "frames 2 asked for"), ("5", "data has none of the frames 5"),
+    ])
+    def test_what_is_not_there(self, frames, said):
+        with pytest.raises(DatasetError, match=said):
+            self.dataset.select(frames)
+
+    @pytest.mark.parametrize("frames", ["", "8-3", "3-", "-3", "3;4", "3-4-5", "x", "\n", "9" * 5000])
+    def test_what_is_no_range(self, frames):
+        with pytest.raises(DatasetError, match=r"^expected frames such as [^\n]{,90}$"):
+            self.dataset.select(frames)
+
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50)), max_size=20))
+def test_points_inside_agrees_with_looking_each_up(points):
+    inside = points_inside(np.array(points, float).reshape(-1, 2), ROI)
+    for (x, y), answer in zip(points, inside, strict=True):
+        column, row = math.floor(x), math.floor(y)
+        assert answer == (0 <= column < 32 and 0 <= row < 24 and bool(ROI[row, column]))
+
+
+def test_what_is_no_data_set(clip, tmp_path):
+    (tmp_path / "folder").mkdir()
+    refused(tmp_path / "absent", said="does not exist; check the name")
+    refused(tmp_path / "folder", said="is neither a Mall nor a UCSD folder")
+    refused(clip, said="has no counts of people with it; add a counts CSV file or a MOT file")
+    refused(clip, counts="a.csv", mot="gt.txt", said="not both")
+    refused(clip, annotated="1-4", said="annotated frames belong to a MOT file, but there is none")

@@ -1,16 +1,13 @@
-"""Huber loss regression: multi-view, semi-supervised kernel regression that prunes labels it cannot trust.
+"""Huber loss regression: multi-view, semi-supervised kernel regression that drops labels it cannot trust.
 
 Source: J. Cavazza and V. Murino, "Active Regression with Adaptive Huber Loss" (the paper below).
 """
 
-import itertools
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import linalg, sparse, stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import (
@@ -23,279 +20,14 @@ from sklearn.utils.validation import (
 
 from .graphs import neighbor_laplacian
 from .kernels import Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+from .objective import FeatureRows, Manifold, Objective
+from .pruning import Refinements, outlier_threshold, refine
 
 CERTIFIED = 1e-8  # what `optimality_` promises
 GRAPH_ROWS = 20_000  # rows that carry the manifold term at most
 DUAL_ROWS = 5_000  # rows of a kernel matrix at most
-MAP_COLUMNS = 10_000  # columns of an explicit feature map at most
-BLOCK_ROWS = 4096
-KEPT_VALUES = 2**25  # feature values kept in memory (256 MiB); more are expanded anew, block by block
-FALSE_DISCOVERIES = 0.05
-GAUSSIAN_MAD = 1.482602218505602  # standard deviation of a Gaussian / median of its absolute values
-
-
-def huber_loss(residuals: np.ndarray, xi: float) -> tuple[float, np.ndarray]:
-    """Sum of H_xi(r) and its derivative per residual: r clipped to [-xi, xi] (paper eq. 2).
-
-    H_xi(r) = r^2 / 2 for |r| <= xi, else xi |r| - xi^2 / 2.
-    """
-    slopes = np.clip(residuals, -xi, xi)
-    return float(np.sum(slopes * residuals - slopes**2 / 2)), slopes
-
-
-def outlier_threshold(residuals: np.ndarray, rate: float = FALSE_DISCOVERIES) -> float:
-    """The largest absolute residual that may still be Gaussian noise, infinity when all may.
-
-    The noise's scale is 1.48 times the median absolute residual, which up to half of the labels being wrong
-    moves little. The Benjamini-Hochberg procedure on the residuals' two-sided Gaussian tail probabilities
-    then holds the expected share of good labels among the rejected ones at `rate`; on purely Gaussian
-    residuals it rejects anything at all with probability `rate`.
-
-    residuals: (n,) float64. With a scale of zero (over half of the residuals are zero) nothing is rejected.
-    """
-    size = np.sort(np.abs(residuals))[::-1]
-    scale = GAUSSIAN_MAD * np.median(size)
-    if scale == 0:
-        return np.inf
-    tails = 2 * stats.norm.sf(size / scale)
-    rejected = np.flatnonzero(tails <= rate * np.arange(1, len(size) + 1) / len(size))
-    if not len(rejected):
-        return np.inf
-    return float(size[rejected[-1] + 1]) if rejected[-1] + 1 < len(size) else 0.0
-
-
-class _FeatureRows:
-    """The feature maps of all views side by side, over fixed rows: psi (n, D), expanded block by block."""
-
-    def __init__(self, rows: np.ndarray, maps: Sequence, columns: Sequence[np.ndarray]):
-        self._rows, self._maps, self._columns = rows, maps, columns
-        ends = np.cumsum([0, *(view.size for view in maps)])
-        self.views = [slice(start, end) for start, end in itertools.pairwise(ends)]
-        self.shape = (len(rows), int(ends[-1]))
-        if isinstance(maps[0], NumericalMap):
-            self._kept = np.hstack([view.rows for view in maps])
-        elif self.shape[0] * self.shape[1] <= KEPT_VALUES:
-            self._kept = np.empty(self.shape[::-1]).T
-            for start in range(0, len(rows), BLOCK_ROWS):
-                self._expand(rows[start : start + BLOCK_ROWS], self._kept[start : start + BLOCK_ROWS])
-        else:
-            self._kept = None
-
-    def _expand(self, rows: np.ndarray, into: np.ndarray) -> np.ndarray:
-        for view, columns, place in zip(self._maps, self._columns, self.views, strict=True):
-            into[:, place] = view.transform(rows[:, columns])
-        return into
-
-    def blocks(self, index: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of row numbers (b,) and their features (b, D), covering `index` in order."""
-        if self._kept is not None:
-            whole = len(index) == self.shape[0] and np.array_equal(index, np.arange(self.shape[0]))
-            yield index, self._kept if whole else self._kept[index]
-            return
-        for start in range(0, len(index), BLOCK_ROWS):
-            part = index[start : start + BLOCK_ROWS]
-            yield part, self._expand(self._rows[part], np.empty((self.shape[1], len(part))).T)
-
-    def gram(self, index: np.ndarray) -> np.ndarray:
-        """psi^T psi (D, D) over the rows `index`."""
-        total = np.zeros((self.shape[1], self.shape[1]))
-        for _, block in self.blocks(index):
-            total += block.T @ block
-        return total
-
-    def values(self, coefficients: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """psi^a theta^a per view: (len(index), m)."""
-        parts = [
-            np.column_stack([block[:, view] @ coefficients[view] for view in self.views])
-            for _, block in self.blocks(index)
-        ]
-        return np.concatenate(parts)
-
-    def adjoint(self, values: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """psi^aT v^a of every view: (D,), for `values` (n, m) over all rows, zero outside of `index`."""
-        total = np.zeros(self.shape[1])
-        for part, block in self.blocks(index):
-            for a, view in enumerate(self.views):
-                total[view] += block[:, view].T @ values[part, a]
-        return total
-
-
-class _Factor:
-    """Cholesky factor of a positive definite matrix after scaling its diagonal to one."""
-
-    def __init__(self, matrix: np.ndarray):
-        self.scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        scaled = matrix * self.scale * self.scale[:, None]
-        jitter = 0.0
-        while True:
-            try:
-                self._lower = linalg.cholesky(scaled, lower=True, check_finite=False)
-                return
-            except linalg.LinAlgError:
-                step = max(9 * jitter, len(matrix) * np.finfo(float).eps)
-                scaled[np.diag_indices_from(scaled)] += step
-                jitter += step
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        inner = linalg.cho_solve((self._lower, True), self.scale * right, check_finite=False)
-        return self.scale * inner
-
-
-@dataclass(frozen=True, eq=False)
-class _Manifold:
-    """M of the paper on the rows `index`: a Laplacian per view and the operator between the views."""
-
-    index: np.ndarray
-    laplacians: list[sparse.csr_array]
-    between: str | None
-
-    def apply(self, values: np.ndarray) -> np.ndarray:
-        """M F for F (rows, m)."""
-        result = np.column_stack(
-            [laplacian @ column for laplacian, column in zip(self.laplacians, values.T, strict=True)]
-        )
-        m = values.shape[1]
-        if self.between == "full":
-            result += m * values - values.sum(axis=1, keepdims=True)
-        elif self.between == "diagonal":
-            result += (m - 1) * values
-        return result
-
-
-@dataclass(frozen=True, eq=False)
-class _Solution:
-    """A minimizer of (3): theta (D,), labelled residuals (l,), Theorem 1's w (rows, m) and its violation."""
-
-    theta: np.ndarray
-    residuals: np.ndarray
-    dual: np.ndarray
-    violation: float
-
-
-class _Objective:
-    """J of (3) over feature rows whose first l are labelled, and its minimizers on subsets of the labels."""
-
-    def __init__(self, features, y, weights, lam, gamma, manifold):
-        self.features, self.y, self.weights = features, y, weights
-        self.lam, self.gamma, self.manifold = lam, gamma, manifold
-        self.largest = float(np.abs(y).max()) or 1.0
-        n, size = features.shape
-        self.active = np.arange(n)
-        self._column_weights = np.empty(size)
-        for weight, view in zip(weights, features.views, strict=True):
-            self._column_weights[view] = weight
-        self._labelled_gram = features.gram(np.arange(len(y)))
-        self._all_gram = self._labelled_gram
-        if n > len(y):
-            self._all_gram = self._labelled_gram + features.gram(np.arange(len(y), n))
-        self._penalty = lam * np.eye(size)
-        if manifold is not None:
-            self._penalty += gamma * self._manifold_gram()
-        self._view_factors = [_PseudoInverse(self._all_gram[view, view]) for view in features.views]
-
-    def _manifold_gram(self) -> np.ndarray:
-        """psi^T M psi (D, D)."""
-        manifold, features = self.manifold, self.features
-        whole = len(manifold.index) == features.shape[0]
-        gram = self._all_gram if whole else features.gram(manifold.index)
-        m = len(features.views)
-        result = -gram if manifold.between == "full" else np.zeros_like(gram)
-        diagonal = {"full": m, "diagonal": m - 1, None: 0}[manifold.between]
-        rows = np.concatenate([block for _, block in features.blocks(manifold.index)])
-        for laplacian, view in zip(manifold.laplacians, features.views, strict=True):
-            part = rows[:, view]
-            product = part.T @ (laplacian @ part)
-            result[view, view] += (product + product.T) / 2 + diagonal * gram[view, view]
-        return result
-
-    def _system(self, quadratic: np.ndarray, n_kept: int) -> _Factor:
-        """Factor of Phi_L0^T Phi_L0 + 2 l R (paper Theorem 1, primal form)."""
-        n_labels = len(self.y)
-        if 2 * len(quadratic) < n_labels:
-            gram = self.features.gram(quadratic)
-        elif len(quadratic) == n_labels:
-            gram = self._labelled_gram
-        else:
-            others = np.setdiff1d(np.arange(n_labels), quadratic, assume_unique=True)
-            gram = self._labelled_gram - self.features.gram(others)
-        weights = self._column_weights
-        return _Factor(gram * weights * weights[:, None] + 2 * n_kept * self._penalty)
-
-    def predict(self, theta: np.ndarray) -> np.ndarray:
-        """h (l,) at the labelled rows."""
-        return self.features.values(theta, np.arange(len(self.y))) @ self.weights
-
-    def active_set_step(self, kept: np.ndarray, residuals: np.ndarray, xi: float) -> np.ndarray:
-        """Residuals (l,) after one solve of Theorem 1's system, its sets taken at `residuals` and `xi`.
-
-        `kept` (l,) bool. L0: |r| < xi, quadratic; beyond it a label pulls with the constant force
-        +xi where h is too small (L-) and -xi where it is too large (L+).
-        """
-        inside = kept & (np.abs(residuals) < xi)
-        force = np.where(inside, self.y, xi * np.sign(residuals)) * kept
-        values = np.zeros((self.features.shape[0], len(self.weights)))
-        values[: len(force)] = force[:, None] * self.weights
-        right = self.features.adjoint(values, np.flatnonzero(kept))
-        theta = self._system(np.flatnonzero(inside), int(kept.sum())).solve(right)
-        return self.y - self.predict(theta)
-
-    def minimize(self, kept: np.ndarray) -> _Solution:
-        """The minimizer of (3) with xi infinite on the labels `kept` (l,) bool, with its certificate."""
-        n_kept = int(kept.sum())
-        factor = self._system(np.flatnonzero(kept), n_kept)
-        best = None
-        theta = np.zeros(self.features.shape[1])
-        for _ in range(8):
-            solution, gradient = self._certify(theta, kept, n_kept)
-            if best is None or solution.violation < best.violation:
-                best = solution
-            elif best.violation <= CERTIFIED:
-                break
-            if best.violation <= 1e-13:
-                break
-            theta = theta - factor.solve(gradient)
-        return best
-
-    def _certify(self, theta, kept, n_kept) -> tuple[_Solution, np.ndarray]:
-        """How far `theta` is from Theorem 1, and the gradient of l J there.
-
-        The fitted function is psi theta = K w for more than one w where K is singular. Starting from
-        b = s c - 2 l gamma M F, which Theorem 1 wants 2 l lambda w to be, the smallest correction v with
-        psi^T (b + v) = 2 l lambda theta is taken: w = (b + v) / (2 l lambda) represents the fitted function,
-        and v is its violation of Theorem 1. (Nothing is divided by lambda on the way.)
-        """
-        features = self.features
-        values = features.values(theta, self.active)
-        residuals = self.y - values[: len(self.y)] @ self.weights
-        right = np.zeros_like(values)
-        right[: len(self.y)] = (residuals * kept)[:, None] * self.weights
-        if self.manifold is not None:
-            index = self.manifold.index
-            right[index] -= 2 * n_kept * self.gamma * self.manifold.apply(values[index])
-        gradient = 2 * n_kept * self.lam * theta - features.adjoint(right, self.active)
-        correction = np.concatenate(
-            [
-                inverse.solve(gradient[view])
-                for inverse, view in zip(self._view_factors, features.views, strict=True)
-            ]
-        )
-        violation = features.values(correction, self.active)
-        dual = (right + violation) / (2 * n_kept * self.lam)
-        largest = float(np.abs(violation).max()) / self.largest
-        return _Solution(theta, residuals, dual, largest), gradient
-
-
-class _PseudoInverse:
-    """Solves with a positive semi-definite matrix on its numerical range."""
-
-    def __init__(self, matrix: np.ndarray):
-        self.scale = 1.0 / np.sqrt(np.where(matrix.diagonal() > 0, matrix.diagonal(), 1.0))
-        values, self._vectors = linalg.eigh(matrix * self.scale * self.scale[:, None], check_finite=False)
-        floor = len(matrix) * np.finfo(float).eps * max(values.max(initial=0.0), np.finfo(float).tiny)
-        self._inverse = 1.0 / np.maximum(values, floor)
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        return self.scale * (self._vectors @ (self._inverse * (self._vectors.T @ (self.scale * right))))
+MAP_COLUMNS = 5_000  # columns of all explicit feature maps at most
+HELD_VALUES = 2**25  # feature values of labelled rows held in memory at most (256 MiB)
 
 
 class HuberLossRegressor(RegressorMixin, BaseEstimator):
@@ -354,7 +86,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     expansions_ : list of Expansion
         The fitted function, one share per view: what `predict` sums up.
     graph_rows_ : ndarray of int
-        Rows that carry the manifold term: all, or 20,000 evenly spaced ones of more; empty when gamma is 0.
+        Numbers of the rows that carry the manifold term: all rows, or 20,000 evenly spaced ones where there
+        are more; empty when gamma is 0.
 
     Notes
     -----
@@ -364,8 +97,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     The estimator neither scales nor centres. NaN in y marks a row without a label.
 
     With delta_xi="auto" a refinement goes half of the way from the largest residual to
-    `outlier_threshold`, and the fit ends as soon as the remaining residuals may be Gaussian noise: clean data
-    keep their labels. `n_refinements` then only bounds the work.
+    `models.pruning.outlier_threshold`, and the fit ends as soon as no remaining residual stands out: clean
+    data keep their labels. `n_refinements` then only bounds the work.
     """
 
     def __init__(
@@ -400,58 +133,20 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         y = self.check_targets(X, y)
         self._check_parameters()
-        columns, kernels, weights = self._resolve_views(X.shape[1])
-
-        present = ~np.isnan(y)
-        order = np.concatenate([np.flatnonzero(present), np.flatnonzero(~present)])
-        n_labels = int(present.sum())
-        graph = self._graph_rows(len(X))
-        if self.gamma == 0:
-            order = order[:n_labels]
-        elif len(graph) < len(X):
-            order = np.concatenate([order[:n_labels], np.setdiff1d(graph, order[:n_labels])])
-        rows = X[order]
-        primal = self._choose_primal(columns, kernels, len(rows))
-        maps, map_columns, map_weights = self._feature_maps(rows, columns, kernels, weights, primal)
-        manifold = None
-        if self.gamma > 0:
-            position = np.empty(len(X), int)
-            position[order] = np.arange(len(order))
-            laplacians = [neighbor_laplacian(X[graph][:, view], self.n_neighbors) for view in columns]
-            manifold = _Manifold(position[graph], laplacians, self.between_views)
-        objective = _Objective(
-            _FeatureRows(rows, maps, map_columns), y[order[:n_labels]], map_weights, self.lam, self.gamma,
-            manifold,
-        )  # fmt: skip
-        solution, kept, removed_at, path = self._refine(objective)
-
-        self.xi_path_ = np.array(path)
-        self.xi_ = path[-1]
-        self.n_iter_ = len(path) - 1
+        views, kernels, weights = self._resolve_views(X.shape[1])
+        labels = np.flatnonzero(~np.isnan(y))
+        self.graph_rows_ = graph = self._choose_graph_rows(labels, np.flatnonzero(np.isnan(y)))
+        laplacians = [neighbor_laplacian(X[graph][:, view], self.n_neighbors) for view in views]
+        fit = self._fit_primal if self._is_primal(views, kernels, labels, graph) else self._fit_dual
+        between = self.between_views if len(views) > 1 else None
+        refinements = fit(X, y[labels], labels, graph, laplacians, between, views, kernels, weights)
+        self.xi_path_ = np.array(refinements.thresholds)
+        self.xi_ = refinements.thresholds[-1]
+        self.n_iter_ = len(refinements.thresholds) - 1
         self.labelled_ = np.zeros(len(X), bool)
-        self.labelled_[order[:n_labels]] = kept
+        self.labelled_[labels] = refinements.kept
         self.removed_at_ = np.full(len(X), -1)
-        self.removed_at_[order[:n_labels]] = removed_at
-        self.graph_rows_ = graph
-        self.optimality_ = solution.violation
-        views = objective.features.views
-        if primal:
-            self.coef_ = solution.theta
-            self.expansions_ = [
-                Expansion(view, kernel, None, weight * solution.theta[place])
-                for view, kernel, weight, place in zip(columns, kernels, weights, views, strict=True)
-            ]
-        else:
-            self.dual_coef_ = np.zeros((len(X), len(columns)))
-            merged = self.gamma == 0
-            self.dual_coef_[order] = solution.dual * weights if merged else solution.dual
-            self.expansions_ = []
-            for a, (view, kernel, weight) in enumerate(zip(columns, kernels, weights, strict=True)):
-                b = 0 if merged else a
-                support = rows[maps[b].support][:, view]
-                coefficients = maps[b].support_coefficients(solution.theta[views[b]])
-                scale = weight**2 if merged else weight
-                self.expansions_.append(Expansion(view, kernel, support, scale * coefficients))
+        self.removed_at_[labels] = refinements.removed_at
         if self.optimality_ > CERTIFIED:
             warnings.warn(
                 f"the fit violates the optimality condition by {self.optimality_:.1e} of max|y| "
@@ -461,36 +156,93 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             )
         return self
 
+    def _fit_primal(self, X, y, labels, graph, laplacians, between, views, kernels, weights) -> Refinements:
+        """Fit in the kernels' explicit features; sets coef_, expansions_ and optimality_."""
+        maps = [PolynomialMap(kernel, len(view)) for view, kernel in zip(views, kernels, strict=True)]
+        places = _slices([view.size for view in maps])
+        size = places[-1].stop
+
+        def expand(index):
+            features = np.empty((size, len(index))).T
+            rows = X[index]
+            for view, part, place in zip(views, maps, places, strict=True):
+                features[:, place] = part.transform(rows[:, view])
+            return features
+
+        manifold = None
+        if len(graph):
+            covers = len(graph) == len(X)
+            manifold = Manifold(expand(graph), places, laplacians, between, covers)
+        if manifold is not None and manifold.covers_labels:
+            labelled = FeatureRows(len(labels), size, manifold.features[: len(labels)])
+        elif len(labels) * size <= HELD_VALUES:
+            labelled = FeatureRows(len(labels), size, expand(labels))
+        else:
+            labelled = FeatureRows(len(labels), size, None, lambda index: expand(labels[index]))
+        objective = Objective(labelled, y, places, weights, self.lam, self.gamma, manifold)
+        refinements = refine(objective, self.n_refinements, self._next_threshold)
+        self.coef_ = refinements.minimizer.theta
+        self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
+        self.expansions_ = [
+            Expansion(view, kernel, None, weight * self.coef_[place])
+            for view, kernel, weight, place in zip(views, kernels, weights, places, strict=True)
+        ]
+        return refinements
+
+    def _fit_dual(self, X, y, labels, graph, laplacians, between, views, kernels, weights) -> Refinements:
+        """Fit in the kernels' numerical features; sets dual_coef_, expansions_ and optimality_.
+
+        Without manifold term Theorem 1 makes w^a = c^a a for one vector a: one view, the merged kernel
+        sum_a (c^a)^2 k^a over the labelled rows, is the same problem.
+        """
+        active = graph if len(graph) else labels
+        if len(active) > DUAL_ROWS:
+            raise ValueError(
+                f"the dual form holds kernel matrices over {len(active)} rows, more than {DUAL_ROWS}: take a "
+                "linear or poly kernel of low degree, or fewer rows (at gamma=0 only labelled ones count)"
+            )
+        rows = X[active]
+        matrices = [
+            kernel.matrix(rows[:, view], rows[:, view]) for view, kernel in zip(views, kernels, strict=True)
+        ]
+        if len(graph):
+            maps = [NumericalMap(matrix) for matrix in matrices]
+            map_weights, scales = weights, weights
+        else:
+            merged = sum(weight**2 * matrix for weight, matrix in zip(weights, matrices, strict=True))
+            maps = [NumericalMap(merged)]
+            map_weights, scales = np.ones(1), weights**2
+        places = _slices([part.size for part in maps])
+        features = np.hstack([part.rows for part in maps])
+        manifold = Manifold(features, places, laplacians, between, True) if len(graph) else None
+        labelled = FeatureRows(len(labels), features.shape[1], features[: len(labels)])
+        objective = Objective(labelled, y, places, map_weights, self.lam, self.gamma, manifold)
+        refinements = refine(objective, self.n_refinements, self._next_threshold)
+
+        dual = objective.dual_coefficients(refinements.minimizer, refinements.kept)
+        if not len(graph):
+            dual = dual * weights
+        values = np.column_stack([matrix @ w for matrix, w in zip(matrices, dual.T, strict=True)])
+        self.optimality_ = _theorem_1_violation(
+            values, dual, y, refinements.kept, weights, self.lam, self.gamma, manifold
+        )
+        self.dual_coef_ = np.zeros((len(X), len(views)))
+        self.dual_coef_[active] = dual
+        self.expansions_ = []
+        for a, (view, kernel, scale) in enumerate(zip(views, kernels, scales, strict=True)):
+            part = maps[min(a, len(maps) - 1)]
+            place = places[min(a, len(maps) - 1)]
+            coefficients = part.support_coefficients(refinements.minimizer.theta[place])
+            self.expansions_.append(
+                Expansion(view, kernel, rows[part.support][:, view], scale * coefficients)
+            )
+        return refinements
+
     def predict(self, X):
         """Predictions (n,) float64 for X (n, d)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return evaluate(self.expansions_, X)
-
-    def _refine(self, objective: _Objective):
-        """The refinements: the final solution, kept labels, when each other went, and the thresholds."""
-        kept = np.ones(len(objective.y), bool)
-        removed_at = np.full(len(objective.y), -1)
-        solution = objective.minimize(kept)
-        path = [float(np.abs(solution.residuals).max())]
-        for refinement in range(1, self.n_refinements + 1):
-            xi = self._next_threshold(solution.residuals[kept], path[-1])
-            if not 0 < xi < path[-1]:
-                break
-            huber = np.abs(objective.active_set_step(kept, solution.residuals, xi))
-            remaining = kept & (huber < xi)
-            while remaining.any():
-                candidate = objective.minimize(remaining)
-                size = np.abs(candidate.residuals)
-                if size[remaining].max() <= xi:
-                    break
-                remaining &= size <= xi
-            else:
-                break
-            removed_at[kept & ~remaining] = refinement
-            kept, solution = remaining, candidate
-            path.append(float(np.abs(solution.residuals[kept]).max()))
-        return solution, kept, removed_at, path
 
     def _next_threshold(self, residuals: np.ndarray, xi: float) -> float:
         if self.delta_xi == "auto":
@@ -549,37 +301,42 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         ]
         return columns, kernels, weights
 
-    def _graph_rows(self, n: int) -> np.ndarray:
+    def _choose_graph_rows(self, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Row numbers that carry the manifold term; when these are all rows, the labelled ones come first."""
+        n = len(labels) + len(others)
         if self.gamma == 0:
             return np.arange(0)
-        return np.arange(n) if n <= GRAPH_ROWS else np.linspace(0, n - 1, GRAPH_ROWS).astype(int)
+        return (
+            np.concatenate([labels, others])
+            if n <= GRAPH_ROWS
+            else np.linspace(0, n - 1, GRAPH_ROWS).astype(int)
+        )
 
-    def _choose_primal(self, columns, kernels, n_rows: int) -> bool:
-        sizes = [kernel.map_size(len(view)) for view, kernel in zip(columns, kernels, strict=True)]
+    def _is_primal(self, views, kernels, labels, graph) -> bool:
+        """Whether to fit in explicit features: as told, or when they are fewer than the dual's unknowns."""
         if self.solver == "dual":
             return False
-        finite = None not in sizes
+        sizes = [kernel.map_size(len(view)) for view, kernel in zip(views, kernels, strict=True)]
+        if None in sizes:
+            if self.solver == "primal":
+                raise ValueError('solver "primal" needs linear or poly kernels; take "dual" or "auto"')
+            return False
         if self.solver == "primal":
-            if not finite:
-                raise ValueError('solver "primal" needs linear or poly kernels; use "dual" or "auto"')
             return True
-        dual = n_rows if self.gamma == 0 else sum(min(size or n_rows, n_rows) for size in sizes)
-        return finite and sum(sizes) <= min(dual, MAP_COLUMNS)
+        unknowns = sum(min(size, len(graph)) for size in sizes) if len(graph) else len(labels)
+        return sum(sizes) <= min(unknowns, MAP_COLUMNS)
 
-    def _feature_maps(self, rows, columns, kernels, weights, primal: bool):
-        """Maps, their columns and their weights c; the dual without manifold term merges the views."""
-        if primal:
-            maps = [PolynomialMap(kernel, len(view)) for view, kernel in zip(columns, kernels, strict=True)]
-            return maps, columns, weights
-        if len(rows) > DUAL_ROWS:
-            raise ValueError(
-                f"the dual form holds kernel matrices over {len(rows)} rows, more than {DUAL_ROWS}: use a "
-                "linear or poly kernel of low degree, or fewer rows (only labelled ones count at gamma=0)"
-            )
-        matrices = (
-            kernel.matrix(rows[:, view], rows[:, view]) for view, kernel in zip(columns, kernels, strict=True)
-        )
-        if self.gamma == 0:
-            merged = sum(weight**2 * matrix for weight, matrix in zip(weights, matrices, strict=True))
-            return [NumericalMap(merged)], [np.arange(rows.shape[1])], np.ones(1)
-        return [NumericalMap(matrix) for matrix in matrices], columns, weights
+
+def _slices(sizes: list[int]) -> list[slice]:
+    return [slice(start, end) for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
+
+
+def _theorem_1_violation(values, dual, y, kept, weights, lam, gamma, manifold) -> float:
+    """Largest |2 l lam w_i + 2 l gamma [M K w]_i - s_i c| over max|y|, `values` (rows, m) being K w."""
+    count = kept.sum()
+    violation = 2 * count * lam * dual
+    if manifold is not None:
+        violation += 2 * count * gamma * manifold.apply(values)
+    slopes = (y - values[: len(y)] @ weights) * kept
+    violation[: len(y)] -= slopes[:, None] * weights
+    return float(np.abs(violation).max() / (np.abs(y).max() or 1.0))

@@ -151,7 +151,7 @@ class NumericalMap:
     """
 
     def __init__(self, matrix: np.ndarray):
-        """`matrix`: (n, n) float64 symmetric kernel values, overwritten. ValueError when it is indefinite."""
+        """`matrix`: (n, n) float64 symmetric kernel values. ValueError when it is indefinite."""
         n = len(matrix)
         diagonal = matrix.diagonal().copy()
         largest = max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)

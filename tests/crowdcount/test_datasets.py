@@ -348,10 +348,11 @@ class TestCountsFile:
             content[place:place + 4] = (5).to_bytes(4, "little")
         clip.write_bytes(content)
         with open_source(clip) as source:
-            assert source.info.frame_count < 12
-        labels = write(tmp_path / "labels.csv", "frame,count", "11,4")
-        assert load_dataset(clip, counts=labels).counts[11] == 4
-        refused(clip, counts=write(labels, "frame,count", "12,4"), said="has frames 0-11")
+            last = sum(1 for _ in source.frames()) - 1  # OpenCV 4.10 reads one more than stated, later ones all
+            assert source.info.frame_count <= last
+        labels = write(tmp_path / "labels.csv", "frame,count", f"{last},4")
+        assert load_dataset(clip, counts=labels).counts[last] == 4
+        refused(clip, counts=write(labels, "frame,count", f"{last + 1},4"), said=f"has frames 0-{last}")
 
     def test_real_data(self, data_dir):
         folder = data_dir / "pets2009"

@@ -348,7 +348,7 @@ class TestCountsFile:
             content[place:place + 4] = (5).to_bytes(4, "little")
         clip.write_bytes(content)
         with open_source(clip) as source:
-            last = sum(1 for _ in source.frames()) - 1  # OpenCV 4.10 reads one more than stated, later ones all
+            last = sum(1 for _ in source.frames()) - 1  # OpenCV 4.10: one more than stated
             assert source.info.frame_count <= last
         labels = write(tmp_path / "labels.csv", "frame,count", f"{last},4")
         assert load_dataset(clip, counts=labels).counts[last] == 4

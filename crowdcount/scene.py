@@ -19,7 +19,6 @@ import numpy as np
 import scipy.io
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from features.foreground import LEARNING_FRAMES, MIN_LEARNING_FRAMES, Segmenter
 from features.perspective import (
     MAX_SLOPE,
     MIN_SLOPE,
@@ -35,7 +34,9 @@ from .storage import atomic_path, load_arrays, save_arrays
 VERSION = 1
 MAX_SIDE = 16384  # pixels: the largest width or height of a frame
 #: Footage is reduced to at most so many rows before people are looked for in it.
-ESTIMATION_ROWS = 480
+ESTIMATION_ROWS = 360
+#: With fewer frames there is no background to tell people from.
+MIN_ESTIMATION_FRAMES = 8
 #: Height in pixels of a standing person whose centre lies where the relative scale of an imported map is 1,
 #: as it is not in the files. Mall (sqrt(1 / pMapN) = 1): the median over 360 blobs of one annotated head each
 #: in frames 1-800, rows 160 to 480, where it varies by 3 % between rows. UCSD (pmapy = 1): no frames at hand;
@@ -65,8 +66,12 @@ class HeightLine:
 
     def scaled(self, factor: float) -> "HeightLine":
         """The line in an image of `factor` times as many rows."""
-        return HeightLine(self.slope, factor * self.intercept + self.slope * (1 - factor) / 2,
-                          factor * self.smallest, factor * self.largest)
+        return HeightLine(
+            self.slope,
+            factor * self.intercept + self.slope * (1 - factor) / 2,
+            factor * self.smallest,
+            factor * self.largest,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +114,10 @@ class Scene:
         for name, array in (("ROI mask", self.roi), ("height map", self.person_height)):
             if array.shape != (height, width):
                 found = "x".join(str(n) for n in reversed(array.shape))
-                raise SceneError(f"the {name} has {found} pixels, but the frames {width}x{height}; "
-                                 "use one made for these frames")
+                raise SceneError(
+                    f"the {name} has {found} pixels, but the frames {width}x{height}; "
+                    "use one made for these frames"
+                )
         if self.roi.dtype != bool or not self.roi.any():
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
@@ -125,8 +132,10 @@ class Scene:
             roi = cv2.resize(self.roi.astype(np.float32), size_wh, interpolation=cv2.INTER_AREA) >= 0.5
             polygons = None
         else:
-            polygons = tuple(tuple(((x + 0.5) * scale_x - 0.5, (y + 0.5) * scale_y - 0.5) for x, y in polygon)
-                             for polygon in self.polygons)
+            polygons = tuple(
+                tuple(((x + 0.5) * scale_x - 0.5, (y + 0.5) * scale_y - 0.5) for x, y in polygon)
+                for polygon in self.polygons
+            )
             roi = _mask_of(polygons, size_wh)
         if self.line is None:
             line = None
@@ -134,16 +143,19 @@ class Scene:
         else:
             line = self.line.scaled(scale_y)
             person_height = _map_of(line, size_wh)
-        return replace(self, size_wh=tuple(size_wh), roi=roi, person_height=person_height, polygons=polygons,
-                       line=line)
+        return replace(
+            self, size_wh=tuple(size_wh), roi=roi, person_height=person_height, polygons=polygons, line=line
+        )
 
     def fitted(self, size_wh: tuple[int, int]) -> "Scene":
         """The scene for footage of this size; SceneError when the footage has another shape of frame."""
         (width, height), (own_width, own_height) = size_wh, self.size_wh
         misfit = (width / height) / (own_width / own_height)
         if not 1 / _MAX_ASPECT_MISFIT < misfit < _MAX_ASPECT_MISFIT:
-            raise SceneError(f"the scene was made for frames of {own_width}x{own_height}, but these have "
-                             f"{width}x{height}, another shape; make a scene for this footage")
+            raise SceneError(
+                f"the scene was made for frames of {own_width}x{own_height}, but these have "
+                f"{width}x{height}, another shape; make a scene for this footage"
+            )
         return self.resized(size_wh)
 
     def describe(self) -> list[str]:
@@ -162,8 +174,10 @@ class Scene:
             f"bottom (row {rows[-1]}) ({self.height_origin}, reliability {self.height_reliability:.2f})",
         ]
         if self.height_origin in ("estimated", "assumed") and self.height_reliability < 0.6:
-            lines.append("the person height is uncertain, and counts go with its square: better give two "
-                         "people as --person x,foot_y,height")
+            lines.append(
+                "the person height is uncertain, and counts go with its square: better give two "
+                "people as --person x,foot_y,height"
+            )
         return lines
 
     def save(self, path: str | Path) -> None:
@@ -181,17 +195,22 @@ class Scene:
         if suffix not in (".json", ".npz"):
             raise SceneError(f"expected a scene file named .json or .npz, found {path.name}; rename it")
         description = _Description(
-            size_wh=self.size_wh, polygons=self.polygons,
-            line=None if self.line is None else _Line(**asdict(self.line)), roi_origin=self.roi_origin,
-            height_origin=self.height_origin, height_reliability=self.height_reliability)
+            size_wh=self.size_wh,
+            polygons=self.polygons,
+            line=None if self.line is None else _Line(**asdict(self.line)),
+            roi_origin=self.roi_origin,
+            height_origin=self.height_origin,
+            height_reliability=self.height_reliability,
+        )
         if suffix == ".npz":
             arrays = {"roi": self.roi} if self.polygons is None else {}
             arrays |= {"person_height": self.person_height} if self.line is None else {}
             save_arrays(path, "scene", VERSION, arrays, description.model_dump(mode="json"))
             return
         if self.polygons is None or self.line is None:
-            raise SceneError(f"a scene with a mask or a height map does not fit into {path.name}; "
-                             "save it as .npz")
+            raise SceneError(
+                f"a scene with a mask or a height map does not fit into {path.name}; save it as .npz"
+            )
         content = _SceneFile(kind="scene", version=VERSION, **dict(description)).model_dump_json(indent=2)
         with atomic_path(path) as temporary:
             temporary.write_text(content + "\n", encoding="utf-8")
@@ -213,8 +232,10 @@ def load_scene(path: str | Path) -> Scene:
         content = _read(path, _MAX_JSON_BYTES)
         version = _validated(_Header, content, path).version
         if version > VERSION:
-            raise SceneError(f"{path} was written by a newer crowdcount (format {version}, this one reads up "
-                             f"to {VERSION}); update crowdcount")
+            raise SceneError(
+                f"{path} was written by a newer crowdcount (format {version}, this one reads up "
+                f"to {VERSION}); update crowdcount"
+            )
         arrays, description = {}, _validated(_SceneFile, content, path)
     try:
         return _assembled(description, arrays)
@@ -222,8 +243,11 @@ def load_scene(path: str | Path) -> Scene:
         raise SceneError(f"{path}: {error}") from None
 
 
-def scene_from(size_wh: tuple[int, int], polygons: Iterable[Polygon] | None = None,
-               persons: Iterable[tuple[float, float, float]] | None = None) -> Scene:
+def scene_from(
+    size_wh: tuple[int, int],
+    polygons: Iterable[Polygon] | None = None,
+    persons: Iterable[tuple[float, float, float]] | None = None,
+) -> Scene:
     """Make a scene from what the user draws and measures in the image.
 
     Parameters
@@ -251,12 +275,21 @@ def scene_from(size_wh: tuple[int, int], polygons: Iterable[Polygon] | None = No
         line = HeightLine(slope, intercept, SMALLEST_PERSON * height, float(height))
     else:
         line = _line_through(tuple(persons), size_wh)
-    return Scene((int(width), int(height)), _mask_of(polygons, size_wh), _map_of(line, size_wh), polygons,
-                 line, roi_origin, "assumed" if persons is None else "given", 0.0 if persons is None else 1.0)
+    return Scene(
+        (int(width), int(height)),
+        _mask_of(polygons, size_wh),
+        _map_of(line, size_wh),
+        polygons,
+        line,
+        roi_origin,
+        "assumed" if persons is None else "given",
+        0.0 if persons is None else 1.0,
+    )
 
 
-def estimate_scene(frames_bgr: Iterable[np.ndarray], size_wh: tuple[int, int],
-                   polygons: Iterable[Polygon] | None = None) -> Scene:
+def estimate_scene(
+    frames_bgr: Iterable[np.ndarray], size_wh: tuple[int, int], polygons: Iterable[Polygon] | None = None
+) -> Scene:
     """Make a scene whose perspective is found from the people that move in the footage.
 
     Parameters
@@ -283,18 +316,20 @@ def estimate_scene(frames_bgr: Iterable[np.ndarray], size_wh: tuple[int, int],
     scale = min(1.0, ESTIMATION_ROWS / size_wh[1])
     small_wh = (max(1, round(size_wh[0] * scale)), max(1, round(size_wh[1] * scale)))
     frames = [cv2.resize(frame, small_wh, interpolation=cv2.INTER_AREA) for frame in frames_bgr]
-    if len(frames) < MIN_LEARNING_FRAMES:
+    if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
-    # At this rate the background is a median one: people who stop stay whole, as the estimate needs them.
-    segmenter = Segmenter(1.0, np.ones(small_wh[::-1], bool))
-    segmenter.learn(frames[:: -(-len(frames) // LEARNING_FRAMES)])
-    estimate = estimate_height_line((segmenter.apply(frame).mask for frame in frames), small_wh)
+    estimate = estimate_height_line(frames)
     if not estimate.reliability:
         return scene
     line = HeightLine(estimate.slope, estimate.intercept, estimate.smallest, estimate.largest)
     line = line.scaled(size_wh[1] / small_wh[1])
-    return replace(scene, line=line, person_height=_map_of(line, size_wh), height_origin="estimated",
-                   height_reliability=estimate.reliability)
+    return replace(
+        scene,
+        line=line,
+        person_height=_map_of(line, size_wh),
+        height_origin="estimated",
+        height_reliability=estimate.reliability,
+    )
 
 
 def import_scene(*paths: str | Path) -> Scene:
@@ -329,13 +364,20 @@ def import_scene(*paths: str | Path) -> Scene:
             if "roi" in variables:
                 roi = variables["roi"]["mask"][0, 0] > 0
         except (KeyError, IndexError, ValueError, TypeError):
-            raise SceneError(f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask; give a file of "
-                             "the Mall or UCSD data set") from None
+            raise SceneError(
+                f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask; give a file of "
+                "the Mall or UCSD data set"
+            ) from None
     if person_height is None:
         raise SceneError("the files hold no perspective map (pMapN or dmap.pmapy); add the file that does")
     roi = np.ones(person_height.shape, bool) if roi is None else roi
-    return Scene(person_height.shape[::-1], roi, person_height.astype(np.float32), roi_origin="imported",
-                 height_origin="imported")
+    return Scene(
+        person_height.shape[::-1],
+        roi,
+        person_height.astype(np.float32),
+        roi_origin="imported",
+        height_origin="imported",
+    )
 
 
 def draw_scene(scene: Scene, frame_bgr: np.ndarray) -> np.ndarray:
@@ -444,12 +486,21 @@ def _assembled(description: _Description, arrays) -> Scene:
         person_height = arrays.get("person_height")
     roi = arrays.get("roi") if polygons is None else _mask_of(polygons, size_wh)
     if roi is None or person_height is None:
-        raise SceneError("expected polygons or a mask, and a line or a height map; one is missing; "
-                         "make the scene again")
+        raise SceneError(
+            "expected polygons or a mask, and a line or a height map; one is missing; make the scene again"
+        )
     if person_height.dtype != np.float32:
         raise SceneError(f"expected a height map of float32, found {person_height.dtype}; make it again")
-    return Scene(size_wh, roi, person_height, polygons, line, description.roi_origin,
-                 description.height_origin, description.height_reliability)
+    return Scene(
+        size_wh,
+        roi,
+        person_height,
+        polygons,
+        line,
+        description.roi_origin,
+        description.height_origin,
+        description.height_reliability,
+    )
 
 
 def _whole_frame(size_wh) -> tuple[Polygon, ...]:
@@ -482,21 +533,36 @@ def _map_of(line: HeightLine, size_wh) -> np.ndarray:
 def _line_through(persons, size_wh) -> HeightLine:
     """Least-squares line of height over foot row."""
     if len(persons) < 2:
-        raise SceneError(f"expected two or more people for the perspective, found {len(persons)}; "
-                         "give one far away and one near")
+        raise SceneError(
+            f"expected two or more people for the perspective, found {len(persons)}; "
+            "give one far away and one near"
+        )
     x, feet, heights = np.array(persons, np.float64).T
     width, height = size_wh
-    if not (np.isfinite([x, feet, heights]).all() and (heights > 0).all() and (heights <= 2 * height).all()
-            and (x >= 0).all() and (x <= width).all() and (feet >= 0).all() and (feet <= 2 * height).all()):
-        raise SceneError(f"expected people as x,foot_y,height in pixels of the {width}x{height} frame, found "
-                         "one outside it or without height; measure again")
+    if not (
+        np.isfinite([x, feet, heights]).all()
+        and (heights > 0).all()
+        and (heights <= 2 * height).all()
+        and (x >= 0).all()
+        and (x <= width).all()
+        and (feet >= 0).all()
+        and (feet <= 2 * height).all()
+    ):
+        raise SceneError(
+            f"expected people as x,foot_y,height in pixels of the {width}x{height} frame, found "
+            "one outside it or without height; measure again"
+        )
     if np.ptp(feet) < max(2, 0.02 * height):
-        raise SceneError(f"the people stand on nearly the same row ({feet.min():g} to {feet.max():g}), which "
-                         "gives no perspective; take one far away and one near")
+        raise SceneError(
+            f"the people stand on nearly the same row ({feet.min():g} to {feet.max():g}), which "
+            "gives no perspective; take one far away and one near"
+        )
     slope, intercept = (float(value) for value in np.polyfit(feet, heights, 1))
     if not MIN_SLOPE <= slope <= MAX_SLOPE or (slope * feet + intercept <= 0).any():
-        raise SceneError(f"people grow by {slope:.2f} pixels per row, which fits no camera that looks down "
-                         f"on them (0 to {MAX_SLOPE}); check the rows of the feet and the heights")
+        raise SceneError(
+            f"people grow by {slope:.2f} pixels per row, which fits no camera that looks down "
+            f"on them (0 to {MAX_SLOPE}); check the rows of the feet and the heights"
+        )
     return HeightLine(slope, intercept, float(heights.min() / 2), float(heights.max() * 2))
 
 

@@ -5,11 +5,13 @@ h = slope · y + intercept, and vanishes at the horizon's row −intercept / slo
 middle of the first row of pixels, in pixels.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
+
+from .foreground import is_shadow
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
@@ -35,9 +37,14 @@ _MAX_BLOBS = 3000
 _SLOPE_SPREAD, _HEIGHT_SPREAD = 0.9, 0.8
 _INDEPENDENT_BLOBS = 40  # people walk on from frame to frame: evidence saturates at so many blobs
 _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
-# The share of whole people among the blobs, by height, from which on a line is taken to be no accident. The
-# best line explains 0.14 to 0.21 of random blobs, and 0.27 to 0.69 of those of real footage.
-_EXPLAINED_BY_CHANCE, _EXPLAINED_SURELY = 0.15, 0.30
+# The share of whole people among the blobs, by height: up to 0.21 of random blobs are explained by the best
+# line, 0.26 to 0.7 of those of real footage. Trust grows from the first on as 1 − exp(−excess / the second).
+_EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.20, 0.10
+_FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
+_LEARNING_FRAMES = 40
+# What makes a pixel moving, in grey levels: more than 4 standard deviations of its noise, and than this. Low
+# ones keep people whole, high ones keep shadows and reflections out; the footage decides.
+_THRESHOLDS = (16, 32, 64)
 
 
 def height_map(
@@ -144,8 +151,8 @@ class HeightEstimate:
         Range of heights in pixels in which people were seen, with a margin.
     reliability : float
         Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
-        were seen, times how far the share of blobs that are whole people exceeds chance. 0 when the line is
-        the typical one.
+        were seen, times the trust in the line, which grows with the number of whole people and their share
+        of the blobs. 0 when the line is the typical one.
     n_people : float
         How many different blobs the line explains as one whole person (the sum of their probabilities).
     """
@@ -158,7 +165,90 @@ class HeightEstimate:
     n_people: float
 
 
-def estimate_height_line(masks: Iterable[np.ndarray], size_wh: tuple[int, int]) -> HeightEstimate:
+def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
+    """Find the line of person height over foot row from the people that move in footage.
+
+    The masks of moving pixels at several thresholds are tried, and the line that explains its blobs best
+    wins: see `height_line_of_masks`.
+
+    Parameters
+    ----------
+    frames_bgr : sequence of (H, W, 3) uint8
+        Frames spread over the footage, in order of time or not; 60 to 200 are enough. Some 360 rows do.
+
+    Returns
+    -------
+    HeightEstimate
+        The typical line with reliability 0 when nobody moves or no line can be trusted.
+
+    Raises
+    ------
+    ValueError
+        When there is no frame.
+    """
+    differences = moving_differences(frames_bgr)
+    return max(
+        (
+            height_line_of_masks(
+                [
+                    cv2.medianBlur(cv2.compare(difference, threshold, cv2.CMP_GT), 3) > 0
+                    for difference in differences
+                ]
+            )
+            for threshold in _THRESHOLDS
+        ),
+        key=lambda estimate: estimate.reliability,
+    )
+
+
+def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """By how much the frames of a fixed camera differ from their median, noise and soft shadows removed.
+
+    Each channel of a frame is first divided by its median ratio to the median frame, which removes changes of
+    the light over the whole frame. Where a pixel shows people more than half of the time, they become its
+    background.
+
+    Parameters
+    ----------
+    frames_bgr : sequence of (H, W, 3) uint8, at least one
+
+    Returns
+    -------
+    list of (H, W) uint8
+        Largest difference of the three channels in grey levels; 0 in shadows and below 4 standard deviations
+        of the pixel's noise, which is taken from the lower quartile of its differences.
+    """
+    step = -(-len(frames_bgr) // _LEARNING_FRAMES)
+    coarse = np.stack([frame[::4, ::4] for frame in frames_bgr]) + np.float32(4)
+    gains = np.median((coarse / np.median(coarse[::step], axis=0)).reshape(len(coarse), -1, 3), axis=1)
+    levels = np.arange(256)[:, None]
+    evened = [
+        cv2.LUT(frame, np.clip(np.rint(levels / gain), 0, 255).astype(np.uint8)[None])
+        for frame, gain in zip(frames_bgr, gains, strict=True)
+    ]
+    background = _partitioned(evened[::step], 1 / 2)
+    differences = [_largest_difference(frame, background) for frame in evened]
+    # For Gaussian noise in three channels the lower quartile of the largest lies at 0.55 standard deviations.
+    noise = np.minimum(_partitioned(differences[::step], 1 / 4) * (4 / 0.55), 255)
+    for frame, difference in zip(evened, differences, strict=True):
+        difference[difference <= noise] = 0
+        moving = difference > 0
+        difference[moving] *= ~is_shadow(frame[moving], background[moving])
+    return [cv2.medianBlur(difference, 3) for difference in differences]
+
+
+def _partitioned(images, share):
+    """The value per pixel below which this share of the images lies."""
+    rank = int(share * len(images))
+    return np.partition(np.stack(images), rank, axis=0)[rank]
+
+
+def _largest_difference(frame_bgr, background_bgr):
+    blue, green, red = cv2.split(cv2.absdiff(frame_bgr, background_bgr))
+    return cv2.max(cv2.max(blue, green), red)
+
+
+def height_line_of_masks(masks: Sequence[np.ndarray]) -> HeightEstimate:
     """Find the line of person height over foot row in masks of moving people.
 
     Every blob between as wide as tall and five times as tall as wide that does not touch the frame's border
@@ -172,29 +262,17 @@ def estimate_height_line(masks: Iterable[np.ndarray], size_wh: tuple[int, int]) 
 
     Parameters
     ----------
-    masks : iterable of (H, W) bool
-        Foreground of frames spread over the footage. Holes and cuts in the people shorten the estimate:
-        masks of a median background serve better than those of an adaptive one.
-    size_wh : (int, int)
-        Width and height of the masks, pixels.
+    masks : sequence of (H, W) bool, at least one
+        What moves in frames spread over the footage. Cut people do not count: a median background, to which
+        people who stop do not belong, serves better than an adaptive one.
 
     Returns
     -------
     HeightEstimate
         The typical line with reliability 0 when there is no blob or the estimate cannot be trusted.
-
-    Raises
-    ------
-    ValueError
-        When a mask has another shape.
     """
-    width, height = size_wh
-    found = [np.empty((0, 3))]
-    for mask in masks:
-        if mask.shape != (height, width):
-            raise ValueError(f"expected masks of shape {(height, width)}, got {mask.shape}")
-        found.append(person_like_blobs(mask))
-    blobs, numbers = _distinct(np.concatenate(found), height)
+    height = masks[0].shape[0]
+    blobs, numbers = _distinct(np.concatenate([person_like_blobs(mask) for mask in masks]), height)
     if not len(blobs):
         return _typical(height)
     weights = np.sqrt(numbers) * blobs[:, 1]
@@ -203,14 +281,14 @@ def estimate_height_line(masks: Iterable[np.ndarray], size_wh: tuple[int, int]) 
     lines, log_posterior, best = _search(blobs, weights, reference_row, height)
     probability = _person_probability(_log_ratio(best, blobs, reference_row, height), blobs)
     whole = weights * probability
-    rows = _weighted_quantiles(blobs[:, 0], whole, [0.02, 0.1, 0.5, 0.9, 0.98])
+    rows = _weighted_quantiles(blobs[:, 0], whole * blobs[:, 1], [0.02, 0.1, 0.5, 0.9, 0.98])
     found_heights = _heights(best, rows, reference_row, height)
     other_heights = _heights(lines, rows[1:4], reference_row, height)
     agrees = (np.abs(np.log(other_heights / found_heights[1:4])) < _TOLERANCE).all(axis=1)
     posterior = np.exp(log_posterior - log_posterior.max())
-    explained = whole.sum() / weights.sum()
-    beyond_chance = (explained - _EXPLAINED_BY_CHANCE) / (_EXPLAINED_SURELY - _EXPLAINED_BY_CHANCE)
-    reliability = posterior[agrees].sum() / posterior.sum() * np.clip(beyond_chance, 0, 1)
+    excess = max(0.0, whole.sum() / weights.sum() - _EXPLAINED_BY_CHANCE)
+    trust = -np.expm1(-excess / _EXPLAINED_SCALE) * (1 - np.exp(-probability.sum() / _FEW_PEOPLE))
+    reliability = trust * posterior[agrees].sum() / posterior.sum()
     if reliability < TRUSTED_RELIABILITY:
         return _typical(height)
     slope, at_reference = best

@@ -9,9 +9,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .hlr import HuberLossRegressor
 from .kernels import Expansion, Kernel, evaluate
 
+#: Standardised values are clipped to this many standard deviations: a column that hardly varied in training
+#: would otherwise decide the count of the first frame in which it does.
+LARGEST_DEVIATION = 5.0
+
 
 class CountRegressor(RegressorMixin, BaseEstimator):
-    """Counts from feature rows: columns standardised and y centred, both over the labelled rows.
+    """Counts from feature rows: columns standardised and clipped, y centred, all over the labelled rows.
 
     Parameters
     ----------
@@ -47,7 +51,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         constant = spread <= 1e-12 * np.maximum(np.abs(self.low_), np.abs(self.high_))
         self.scale_ = np.where(constant, 1.0, spread)
         self.center_ = float(np.nanmean(y))
-        self.regressor_ = regressor.fit((X - self.mean_) / self.scale_, y - self.center_)
+        self.regressor_ = regressor.fit(self._standardised(X), y - self.center_)
         self.expansions_ = self.regressor_.expansions_
         return self
 
@@ -55,8 +59,10 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         """Counts (n,) float64, never below 0, for X (n, d)."""
         check_is_fitted(self, "expansions_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        rows = (X - self.mean_) / self.scale_
-        return np.maximum(self.center_ + evaluate(self.expansions_, rows), 0.0)
+        return np.maximum(self.center_ + evaluate(self.expansions_, self._standardised(X)), 0.0)
+
+    def _standardised(self, X):
+        return np.clip((X - self.mean_) / self.scale_, -LARGEST_DEVIATION, LARGEST_DEVIATION)
 
     def outside_range(self, X) -> np.ndarray:
         """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""

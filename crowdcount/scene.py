@@ -9,7 +9,7 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -194,7 +194,25 @@ class Scene:
         suffix = path.suffix.lower()
         if suffix not in (".json", ".npz"):
             raise SceneError(f"expected a scene file named .json or .npz, found {path.name}; rename it")
-        description = _Description(
+        if suffix == ".npz":
+            save_arrays(path, "scene", VERSION, *self.to_arrays())
+            return
+        if self.polygons is None or self.line is None:
+            raise SceneError(
+                f"a scene with a mask or a height map does not fit into {path.name}; save it as .npz"
+            )
+        content = _SceneFile(kind="scene", version=VERSION, **dict(self._description())).model_dump_json(indent=2)
+        with atomic_path(path) as temporary:
+            temporary.write_text(content + "\n", encoding="utf-8")
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict]:
+        """The scene as arrays by name and a JSON-able description, for `scene_of`."""
+        arrays = {"roi": self.roi} if self.polygons is None else {}
+        arrays |= {"person_height": self.person_height} if self.line is None else {}
+        return arrays, self._description().model_dump(mode="json")
+
+    def _description(self) -> "_Description":
+        return _Description(
             size_wh=self.size_wh,
             polygons=self.polygons,
             line=None if self.line is None else _Line(**asdict(self.line)),
@@ -202,18 +220,15 @@ class Scene:
             height_origin=self.height_origin,
             height_reliability=self.height_reliability,
         )
-        if suffix == ".npz":
-            arrays = {"roi": self.roi} if self.polygons is None else {}
-            arrays |= {"person_height": self.person_height} if self.line is None else {}
-            save_arrays(path, "scene", VERSION, arrays, description.model_dump(mode="json"))
-            return
-        if self.polygons is None or self.line is None:
-            raise SceneError(
-                f"a scene with a mask or a height map does not fit into {path.name}; save it as .npz"
-            )
-        content = _SceneFile(kind="scene", version=VERSION, **dict(description)).model_dump_json(indent=2)
-        with atomic_path(path) as temporary:
-            temporary.write_text(content + "\n", encoding="utf-8")
+
+
+def scene_of(arrays: Mapping[str, np.ndarray], description: Mapping, place: str | Path) -> Scene:
+    """The scene that `Scene.to_arrays` described; SceneError naming `place` when they make none."""
+    valid = _validated(_Description, json.dumps(description), place)
+    try:
+        return _assembled(valid, arrays)
+    except SceneError as error:
+        raise SceneError(f"{place}: {error}") from None
 
 
 def load_scene(path: str | Path) -> Scene:
@@ -226,19 +241,17 @@ def load_scene(path: str | Path) -> Scene:
     """
     path = Path(path)
     if path.suffix.lower() == ".npz":
-        arrays, meta = load_arrays(path, "scene", VERSION, SceneError)
-        description = _validated(_Description, json.dumps(meta), path)
-    else:
-        content = _read(path, _MAX_JSON_BYTES)
-        version = _validated(_Header, content, path).version
-        if version > VERSION:
-            raise SceneError(
-                f"{path} was written by a newer crowdcount (format {version}, this one reads up "
-                f"to {VERSION}); update crowdcount"
-            )
-        arrays, description = {}, _validated(_SceneFile, content, path)
+        return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
+    content = _read(path, _MAX_JSON_BYTES)
+    version = _validated(_Header, content, path).version
+    if version > VERSION:
+        raise SceneError(
+            f"{path} was written by a newer crowdcount (format {version}, this one reads up "
+            f"to {VERSION}); update crowdcount"
+        )
+    description = _validated(_SceneFile, content, path)
     try:
-        return _assembled(description, arrays)
+        return _assembled(description, {})
     except SceneError as error:
         raise SceneError(f"{path}: {error}") from None
 

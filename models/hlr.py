@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 from .graphs import neighbor_laplacian
 from .kernels import Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
 from .objective import FeatureRows, Manifold, Objective
-from .pruning import Refinements, outlier_threshold, refine
+from .pruning import Refinements, refine
 
 CERTIFIED = 1e-8  # what `optimality_` promises
 GRAPH_ROWS = 20_000  # rows that carry the manifold term at most
@@ -180,7 +180,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         else:
             labelled = FeatureRows(len(labels), size, None, lambda index: expand(labels[index]))
         objective = Objective(labelled, y, places, weights, self.lam, self.gamma, manifold)
-        refinements = refine(objective, self.n_refinements, self._next_threshold)
+        refinements = refine(objective, self.n_refinements, self.delta_xi)
         self.coef_ = refinements.minimizer.theta
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
         self.expansions_ = [
@@ -217,15 +217,11 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         manifold = Manifold(features, places, laplacians, between, True) if len(graph) else None
         labelled = FeatureRows(len(labels), features.shape[1], features[: len(labels)])
         objective = Objective(labelled, y, places, map_weights, self.lam, self.gamma, manifold)
-        refinements = refine(objective, self.n_refinements, self._next_threshold)
+        refinements = refine(objective, self.n_refinements, self.delta_xi)
 
         dual = objective.dual_coefficients(refinements.minimizer, refinements.kept)
         if not len(graph):
             dual = dual * weights
-        values = np.column_stack([matrix @ w for matrix, w in zip(matrices, dual.T, strict=True)])
-        self.optimality_ = _theorem_1_violation(
-            values, dual, y, refinements.kept, weights, self.lam, self.gamma, manifold
-        )
         self.dual_coef_ = np.zeros((len(X), len(views)))
         self.dual_coef_[active] = dual
         self.expansions_ = []
@@ -236,6 +232,10 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             self.expansions_.append(
                 Expansion(view, kernel, rows[part.support][:, view], scale * coefficients)
             )
+        predicted = evaluate(self.expansions_, rows[: len(labels)])
+        inconsistency = np.abs(y - predicted - refinements.minimizer.residuals).max()
+        self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
+        self.optimality_ += float(inconsistency * np.abs(weights).max() / (np.abs(y).max() or 1.0))
         return refinements
 
     def predict(self, X):
@@ -243,11 +243,6 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return evaluate(self.expansions_, X)
-
-    def _next_threshold(self, residuals: np.ndarray, xi: float) -> float:
-        if self.delta_xi == "auto":
-            return (xi + min(outlier_threshold(residuals), xi)) / 2
-        return xi - self.delta_xi
 
     def check_targets(self, X: np.ndarray, y) -> np.ndarray:
         """y as float64 (n,), ValueError unless it fits X and holds a label, NaN meaning none."""
@@ -282,7 +277,10 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         views = [slice(None)] if self.views is None else list(self.views)
         every = np.arange(n_columns)
         try:
-            columns = [every[view] if isinstance(view, slice) else every[np.asarray(view)] for view in views]
+            columns = [
+                every[view if isinstance(view, slice) else np.asarray(view, None if len(view) else int)]
+                for view in views
+            ]
         except IndexError as error:
             raise ValueError(f"views do not fit the {n_columns} columns of X: {error}") from None
         if not columns or any(view.ndim != 1 or not len(view) for view in columns):
@@ -329,14 +327,3 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
 
 def _slices(sizes: list[int]) -> list[slice]:
     return [slice(start, end) for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
-
-
-def _theorem_1_violation(values, dual, y, kept, weights, lam, gamma, manifold) -> float:
-    """Largest |2 l lam w_i + 2 l gamma [M K w]_i - s_i c| over max|y|, `values` (rows, m) being K w."""
-    count = kept.sum()
-    violation = 2 * count * lam * dual
-    if manifold is not None:
-        violation += 2 * count * gamma * manifold.apply(values)
-    slopes = (y - values[: len(y)] @ weights) * kept
-    violation[: len(y)] -= slopes[:, None] * weights
-    return float(np.abs(violation).max() / (np.abs(y).max() or 1.0))

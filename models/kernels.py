@@ -164,7 +164,10 @@ class NumericalMap:
         self.rows[pivots[rank:]] = factor[rank:, :rank]
         left = diagonal - np.einsum("ij,ij->i", self.rows, self.rows)
         if left.min(initial=0.0) < -1e-8 * largest:
-            raise ValueError("the kernel is not positive semi-definite on these rows; choose another kernel")
+            raise ValueError(
+                "the kernel matrix of these rows is not positive semi-definite: choose another kernel, or "
+                "centre and scale X when its values are so large that rounding did it"
+            )
 
     @property
     def size(self) -> int:

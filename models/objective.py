@@ -297,18 +297,11 @@ class Objective:
             parts.append(self.labelled)
         worst = 0.0
         for view in self.views:
-            weights = _solve_on_range(sum(part.gram(columns=view) for part in parts), gradient[view])
+            gram = sum(part.gram(columns=view) for part in parts)
+            gram[np.diag_indices_from(gram)] *= 1 + len(gram) * np.finfo(float).eps
+            weights = Factor(gram).solve(gradient[view])
             sizes = [
                 max(np.abs(block[:, view] @ weights).max() for _, block in part.blocks()) for part in parts
             ]
             worst = max(worst, sum(sizes))
         return float(worst / (np.abs(self.y).max() or 1.0))
-
-
-def _solve_on_range(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solution with a positive semi-definite matrix; no eigenvalue counts as less than rounding."""
-    diagonal = matrix.diagonal()
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    values, vectors = linalg.eigh(matrix * scale * scale[:, None], check_finite=False)
-    floor = len(matrix) * np.finfo(float).eps * max(values.max(initial=0.0), np.finfo(float).tiny)
-    return scale * (vectors @ (vectors.T @ (scale * right) / np.maximum(values, floor)))

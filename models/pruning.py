@@ -1,7 +1,7 @@
 """Which labels go: the refinements of Huber loss regression and a threshold that the data choose."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import ndimage, stats
@@ -10,30 +10,30 @@ from .objective import Minimizer, Objective
 
 FALSE_SHARE = 0.2
 WINDOW = 81
+NEGLIGIBLE = 1e-3
 GAUSSIAN_MAD = 1.482602218505602  # a Gaussian's standard deviation / median of its absolute values
 
 
-def outlier_threshold(residuals: np.ndarray) -> float:
+def outlier_threshold(residuals: np.ndarray, largest_label: float) -> float:
     """The size of residual beyond which labels are wrong rather than noisy; infinity when none is.
 
     A label is suspect when its residual is too large for Gaussian noise by the Benjamini-Hochberg procedure,
     which holds the expected share of good labels among the suspects at 20 %; Gaussian residuals have a
     suspect at all with that probability. The noise's scale is 1.48 times the median absolute residual, over
     all labels or over the 81 around the label, whichever is larger: where the model misses a whole run of
-    frames, its error is the model's, while an annotation error stands out among its neighbours.
+    frames, its error is the model's, while an annotation error stands out among its neighbours. It counts as
+    at least a thousandth of `largest_label`: less than that is no annotation error.
 
     The threshold is the largest residual that is left when everything beyond it goes, chosen as low as
     possible while at least 80 % of what goes is suspect.
 
     residuals: (n,) float64 in the order of time (any order will do: it then merely compares with a sample of
-    81). Zero when every label is suspect. With over half of the residuals zero there is no scale, and nothing
-    is suspect.
+    81); `largest_label` >= 0 in their units. Zero when every label is suspect.
     """
     size = np.abs(residuals)
-    overall = np.median(size)
-    if overall == 0:
-        return np.inf
-    scale = GAUSSIAN_MAD * np.maximum(overall, ndimage.median_filter(size, WINDOW, mode="reflect"))
+    around = ndimage.median_filter(size, WINDOW, mode="reflect")
+    floor = max(NEGLIGIBLE * largest_label, np.finfo(float).tiny)
+    scale = np.maximum(GAUSSIAN_MAD * np.maximum(np.median(size), around), floor)
     tail = 2 * stats.norm.sf(size / scale)
     rank = np.arange(1, len(size) + 1)
     passed = np.sort(tail) <= FALSE_SHARE * rank / len(size)
@@ -56,22 +56,28 @@ class Refinements:
     thresholds: list[float]
 
 
-def refine(
-    objective: Objective, n_refinements: int, next_threshold: Callable[[np.ndarray, float], float]
-) -> Refinements:
-    """Drop labels and refit until the thresholds or the labels end.
+def refine(objective: Objective, n_refinements: int, delta_xi: float | Literal["auto"]) -> Refinements:
+    """Drop labels and refit until the refinements, the thresholds or the labels end.
 
-    `next_threshold(residuals of the kept labels, threshold)` proposes a lower threshold; the fit ends when it
-    does not lie between 0 and the present one, or when it would leave no label. After each refinement the
-    threshold is the largest kept residual, so that the minimizer of the quadratic loss on the kept labels is
-    that of the Huber loss (Proposition 1), and it is lower than before (Proposition 2).
+    A refinement lowers the threshold by `delta_xi`, or with "auto" half of the way to `outlier_threshold`,
+    and the fit ends when nothing lies in between, when the new threshold is not positive or when it would
+    leave no label. After a refinement the threshold is the largest kept residual, so that the minimizer of
+    the quadratic loss on the kept labels is that of the Huber loss (Proposition 1); it is lower than before
+    (Proposition 2).
     """
+    largest = float(np.abs(objective.y).max())
     kept = np.ones(len(objective.y), bool)
     removed_at = np.full(len(kept), -1)
     minimizer = objective.minimize(kept)
     thresholds = [float(np.abs(minimizer.residuals).max())]
     for refinement in range(1, n_refinements + 1):
-        threshold = next_threshold(minimizer.residuals[kept], thresholds[-1])
+        threshold = thresholds[-1]
+        if delta_xi == "auto":
+            threshold = (
+                threshold + min(outlier_threshold(minimizer.residuals[kept], largest), threshold)
+            ) / 2
+        else:
+            threshold -= delta_xi
         if not 0 < threshold < thresholds[-1]:
             break
         step = objective.active_set_step(kept, minimizer.residuals, threshold)

@@ -1,0 +1,787 @@
+"""Frames of video files, still images, cameras and streams, numbered and timed the same way on every pass.
+
+A source is opened with :func:`open_source`, read with :meth:`VideoSource.frames` and closed by ``with``.
+
+What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 unless noted):
+
+- The announced number of frames may be negative, zero, too small or too large: it is only ever a hint.
+- A packet that does not decode makes one ``grab()`` return False, and the next call goes on behind it; at
+  the end of a file every call returns False. So a pass ends only after many failures in a row, and failures
+  behind the last good frame cannot be told from the end: a source ends with its last frame that decodes.
+- Decoders that reorder frames report the failure up to some frames before the gap appears, so a lost frame is
+  placed by the gap in the container's time stamps (see :func:`_number`). A gap without a failed grab is a
+  pause of the recording, not a loss. A frame whose damage the decoder conceals counts as decoded.
+- Frame numbers count from the first packet that decodes or visibly fails. What a decoder drops silently
+  before its first key frame (of a stream cut anywhere, or hidden by an MP4 edit list) has no number.
+- When the size changes within a video, OpenCV 4.13 and later bring the frame to the first size by themselves,
+  earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
+- OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
+  success; earlier versions decode them. A file that shows this is refused (see :func:`_is_stuck`), a stream
+  is not examined.
+- OpenCV before 4.14 reads an AVI file no further than its header announces.
+
+Opening a source turns OpenCV's and FFmpeg's own messages off for the whole process, as every failure is
+raised as a VideoError. Set the environment variables OPENCV_LOG_LEVEL or OPENCV_FFMPEG_LOGLEVEL to see them.
+(libjpeg and libpng write what they find wrong with a damaged image to stderr by themselves.)
+"""
+
+import glob
+import itertools
+import math
+import os
+import queue
+import re
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+import cv2
+import numpy as np
+
+from .errors import VideoError
+
+IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+_DEFAULT_FPS = 25.0  # times frames where a file has neither usable time stamps nor a usable rate
+_HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
+_FAILURES_AT_FILE_END = 10_000  # failed grabs in a row that end a file; under 0.1 s at the real end
+_FAILURES_AT_STREAM_END = 100
+_REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
+_NEAR = 250  # a start within this many frames is reached by decoding up to it
+_GRABS_PER_SEEK = 100  # frames decoded for one seek, roughly: half a group of pictures
+_SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
+_ALIKE = 250  # first frames that are looked at for as long as they are identical
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a source.
+
+    ``index`` is its 0-based number in the source, independent of start, end and every; ``time_s`` the seconds
+    since the source's first frame (for a live source since its opening). ``image_bgr`` is (H, W, 3) uint8, or
+    None when the frame could not be decoded. ``flags`` may hold "undecodable" and "resized": the frame had
+    another size than the source's first one, and was brought to that (without regard to the aspect ratio).
+    """
+
+    index: int
+    time_s: float
+    image_bgr: np.ndarray | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """What is known of a source before it is read.
+
+    ``kind`` is "file", "images", "camera" or "stream"; ``size_wh`` the size in pixels of the first frame that
+    decodes; ``fps`` the rate in frames per second as given or announced, None when missing or absurd;
+    ``frame_count`` the exact number of still images, an estimate for a file, None when unknown; ``name`` the
+    source as it was given, without a URL's password.
+    """
+
+    name: str
+    kind: str
+    size_wh: tuple[int, int]
+    fps: float | None
+    frame_count: int | None
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a source: a 0-based frame number or seconds since the first frame; the other one is None."""
+
+    frame: int | None = None
+    time_s: float | None = None
+
+    def reached(self, index: int, time_s: float) -> bool:
+        """Whether the frame with this index and time lies at or behind the place."""
+        if self.frame is not None:
+            return index >= self.frame
+        return time_s >= self.time_s - 1e-6
+
+    def __str__(self) -> str:
+        return f"frame {self.frame}" if self.frame is not None else f"{self.time_s:g} s"
+
+
+def parse_position(text: str) -> Position:
+    """Read "120" (frame number), "2.5s" (seconds), "HH:MM:SS" or "HH:MM:SS.fff"; VideoError for other texts.
+
+    >>> parse_position("00:01:02.5")
+    Position(frame=None, time_s=62.5)
+    """
+    if re.fullmatch(r"[0-9]+", text):
+        return Position(frame=int(text))
+    if match := re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)s", text):
+        return Position(time_s=float(match[1]))
+    if match := re.fullmatch(r"([0-9]+):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)", text):
+        return Position(time_s=int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3]))
+    raise VideoError(f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS), not {text!r}")
+
+
+# A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
+# image (None when it does not decode) as long as the next slot was not asked for.
+_Slot = tuple[int, float, Callable[[], np.ndarray | None]]
+
+
+class VideoSource(ABC):
+    """An opened source of frames; made by :func:`open_source`, closed by ``with`` or :meth:`close`.
+
+    Another thread may read it, but must have stopped before the source is closed (see :func:`read_ahead`).
+    """
+
+    info: SourceInfo
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._closed = False
+        self._captures: set[cv2.VideoCapture] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what the source holds; may be called again. A pass that goes on after it gets a VideoError."""
+        self._closed = True
+        while self._captures:
+            self._captures.pop().release()
+
+    def frames(
+        self, start: Position | None = None, end: Position | None = None, every: int = 1
+    ) -> Iterator[Frame]:
+        """Every ``every``-th frame from ``start`` (included) to ``end`` (excluded), in order.
+
+        Each call starts a pass of its own; a camera or stream can be read once only. A frame that does not
+        decode is yielded without image. VideoError at once when the arguments contradict each other; while
+        reading when no frame lies between start and end, a stream stops answering, or the source is closed.
+        """
+        self._check_open()
+        if every < 1:
+            raise VideoError(f"every must be 1 or more, not {every}")
+        if start is not None and end is not None:
+            by_frame = None not in (start.frame, end.frame) and start.frame >= end.frame
+            by_time = None not in (start.time_s, end.time_s) and start.time_s >= end.time_s
+            if by_frame or by_time:
+                raise VideoError(f"the end ({end}) must lie behind the start ({start})")
+        return self._select(self._slots(start), start, end, every)
+
+    @abstractmethod
+    def sample(self, n: int) -> list[Frame]:
+        """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.
+
+        A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
+        which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
+        """
+
+    @abstractmethod
+    def _slots(self, start: Position | None) -> Iterator[_Slot]:
+        """The source's slots in order, from the first one, or from any at or before ``start``."""
+
+    def _select(
+        self, slots: Iterator[_Slot], start: Position | None, end: Position | None, every: int
+    ) -> Iterator[Frame]:
+        first = None
+        with closing(slots):
+            for index, time_s, read in slots:
+                if end is not None and end.reached(index, time_s):
+                    break
+                if start is not None and not start.reached(index, time_s):
+                    continue
+                first = index if first is None else first
+                if (index - first) % every == 0:
+                    yield self._frame(index, time_s, read())
+        if first is None:
+            window = f"between {start or 'its first frame'} and {end or 'its end'}"
+            raise VideoError(f"{self._name} has no frame {window}; choose another start or end")
+
+    def _frame(self, index: int, time_s: float, image: np.ndarray | None) -> Frame:
+        if image is None:
+            return Frame(index, time_s, None, ("undecodable",))
+        if _size_wh(image) == self.info.size_wh:
+            return Frame(index, time_s, image, ())
+        resized = cv2.resize(image, self.info.size_wh, interpolation=cv2.INTER_AREA)
+        return Frame(index, time_s, resized, ("resized",))
+
+    @contextmanager
+    def _capture(self, *arguments: object) -> Iterator[cv2.VideoCapture]:
+        capture = cv2.VideoCapture(*arguments)
+        self._captures.add(capture)
+        try:
+            yield capture
+        finally:
+            self._captures.discard(capture)
+            capture.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise VideoError(f"{self._name} was closed; open it again to read it")
+
+
+def open_source(
+    source: str | Path | int | Sequence[Path], *, fps: float | None = None, timeout_s: float = 10.0
+) -> VideoSource:
+    """Open a video file, a folder or glob pattern of images, a list of images, a camera or a stream.
+
+    - A whole number is a camera; a text with "://" is a stream (rtsp, http, …). A stream must begin to
+      answer, and then bring each next frame, within ``timeout_s`` seconds.
+    - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES).
+    - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
+      they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per
+      second is assumed for the times.
+    - The times of a file, and of a stream that announces its length, are the container's time stamps as long
+      as these increase, from there on one frame interval per frame; a given ``fps`` (for files and images
+      only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
+
+    VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes.
+    """
+    if fps is not None and not 0 < fps < math.inf:
+        raise VideoError(f"fps must be a positive number of frames per second, not {fps}")
+    if not 0 < timeout_s < math.inf:
+        raise VideoError(f"timeout_s must be a positive number of seconds, not {timeout_s}")
+    _silence_opencv()
+    if isinstance(source, int):
+        return _LiveSource(source, fps, timeout_s)
+    if not isinstance(source, (str, Path)):
+        return _ImageSource([Path(path) for path in source], "the list of images", fps)
+    text = str(source)
+    if "://" in text:
+        return _LiveSource(text, fps, timeout_s)
+    if os.path.isdir(text):
+        return _ImageSource(_images(Path(text).iterdir()), text, fps)
+    if os.path.exists(text):
+        _check_file(Path(text))
+        is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
+        return _ImageSource([Path(text)], text, fps) if is_image else _FileSource(text, fps)
+    if re.fullmatch(r"[0-9]+", text):
+        return _LiveSource(int(text), fps, timeout_s)
+    if glob.has_magic(text):
+        return _ImageSource(_images(Path(name) for name in glob.glob(text)), text, fps)
+    raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
+
+
+class _FileSource(VideoSource):
+    """A file that OpenCV's FFmpeg decodes; every pass opens it anew."""
+
+    def __init__(self, name: str, fps: float | None) -> None:
+        super().__init__(name)
+        self._given_fps = fps
+        with self._video() as capture:
+            codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+            if not capture.isOpened() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
+                raise VideoError(
+                    f"{name} cannot be read as a video: it is cut off, damaged or no video; "
+                    "copy it again, or convert it with ffmpeg"
+                )
+            self._announced_fps = _sane_fps(capture.get(cv2.CAP_PROP_FPS))
+            self._interval_s = 1 / (self._announced_fps or _DEFAULT_FPS)
+            failures, stamp_s = _first_stamp(_stamps(capture))
+            image = None if stamp_s is None else _retrieve(capture)
+            if image is None:
+                raise VideoError(
+                    f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
+                    "convert it with ffmpeg, or copy it again if it is damaged"
+                )
+            count = _sane_count(capture.get(cv2.CAP_PROP_FRAME_COUNT))
+            with self._packets() as packets:
+                if _is_stuck(capture, image, packets):
+                    raise VideoError(
+                        f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
+                        f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
+                    )
+        self._origin_s = stamp_s - failures * self._interval_s
+        self.info = SourceInfo(name, "file", _size_wh(image), fps or self._announced_fps, count)
+
+    def sample(self, n: int) -> list[Frame]:
+        self._check_open()
+        count = self.info.frame_count
+        if count is not None and self._announced_fps is not None and count > n * _GRABS_PER_SEEK:
+            frames = self._sample_by_seeking(n, count / self._announced_fps)
+            if len(frames) > n // 2:
+                return frames
+        return self._sample_in_order(n)
+
+    def _sample_by_seeking(self, n: int, duration_s: float) -> list[Frame]:
+        """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
+        frames = []
+        with self._video() as capture:
+            for k in range(n):
+                wanted_s = (k + 0.5) / n * duration_s
+                capture.set(cv2.CAP_PROP_POS_MSEC, wanted_s * 1000)
+                if not capture.grab() or (image := _retrieve(capture)) is None:
+                    continue
+                found_s = _stamp(capture) - self._origin_s
+                if abs(found_s - wanted_s) < duration_s / n / 2:
+                    index = round(found_s / self._interval_s)
+                    frames.append(self._frame(index, self._time(index, found_s), image))
+        return frames
+
+    def _sample_in_order(self, n: int) -> list[Frame]:
+        """Decode everything, keeping at most 2 n frames: whenever these are full, every second one goes."""
+        frames: list[Frame] = []
+        stride = 1
+        with closing(self._slots(None)) as slots:
+            for index, time_s, read in slots:
+                if index % stride == 0 and (image := read()) is not None:
+                    frames.append(self._frame(index, time_s, image))
+                if len(frames) == 2 * n:
+                    frames = frames[::2]
+                    stride *= 2
+        chosen = np.linspace(0, len(frames) - 1, min(n, len(frames))).round().astype(int)
+        return [frames[k] for k in chosen]
+
+    def _slots(self, start: Position | None) -> Iterator[_Slot]:
+        found = None if start is None else self._find(start)
+        if found is not None:
+            index, stamp_s = found
+            with self._video() as capture:
+                if _seek(capture, stamp_s):
+                    yield from self._read(capture, itertools.chain([stamp_s], _stamps(capture)), index)
+                    return
+        with self._video() as capture:
+            yield from self._read(capture, _stamps(capture), 0)
+
+    def _read(
+        self, capture: cv2.VideoCapture, stamps: Iterable[float | None], first_index: int
+    ) -> Iterator[_Slot]:
+        for index, time_s, decoded in _number(stamps, self._interval_s, self._origin_s, first_index):
+            self._check_open()
+            yield index, self._time(index, time_s), (lambda: _retrieve(capture)) if decoded else _no_image
+        self._check_open()
+
+    def _time(self, index: int, time_s: float) -> float:
+        return time_s if self._given_fps is None else index / self._given_fps
+
+    def _find(self, start: Position) -> tuple[int, float] | None:
+        """Index and time stamp of the frame at ``start``, from the packets alone: some 3 µs per frame.
+
+        Only where the packets prove to be the frames one to one: all read without failure, their stamps
+        distinct, the first ones equal to those of the frames as decoded. None otherwise, or when the start is
+        near: then decoding up to it is exact.
+        """
+        if start.time_s is not None and self._given_fps is not None:
+            start = Position(frame=math.ceil((start.time_s - 1e-6) * self._given_fps))
+        if start.reached(_NEAR, _NEAR * self._interval_s):
+            return None
+        stamps: list[float] = []
+        behind = 0
+        with self._packets() as packets:
+            while behind < _REORDER and packets.grab():
+                stamps.append(_stamp(packets))
+                behind += start.reached(len(stamps) - 1, stamps[-1] - self._origin_s)
+        if behind < _REORDER:
+            return None
+        stamps.sort()
+        with self._video() as capture:
+            decoded = list(itertools.islice(_stamps(capture), _REORDER))
+        if decoded != stamps[:_REORDER] or (np.diff(stamps) < _SHORTEST_S).any():
+            return None
+        return next(
+            (index, stamp_s)
+            for index, stamp_s in enumerate(stamps)
+            if start.reached(index, stamp_s - self._origin_s)
+        )
+
+    def _video(self) -> AbstractContextManager[cv2.VideoCapture]:
+        return self._capture(self._name, cv2.CAP_FFMPEG)
+
+    def _packets(self) -> AbstractContextManager[cv2.VideoCapture]:
+        """The file as packets that are not decoded: grab() and retrieve() give one each."""
+        return self._capture(self._name, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+
+
+class _ImageSource(VideoSource):
+    """Still images, read one by one."""
+
+    def __init__(self, paths: Sequence[Path], name: str, fps: float | None) -> None:
+        super().__init__(name)
+        if not paths:
+            raise VideoError(f"{name} has no image; these are known: {' '.join(sorted(IMAGE_SUFFIXES))}")
+        self._paths = tuple(paths)
+        first = next((image for path in paths if (image := _read_image(path)) is not None), None)
+        if first is None:
+            raise VideoError(f"{name}: none of {len(paths)} images can be read; check or replace them")
+        self.info = SourceInfo(name, "images", _size_wh(first), fps, len(paths))
+
+    def sample(self, n: int) -> list[Frame]:
+        self._check_open()
+        count = len(self._paths)
+        frames = []
+        for k in range(n):
+            for index in range(k * count // n, (k + 1) * count // n):
+                if (image := _read_image(self._paths[index])) is not None:
+                    frames.append(self._frame(index, self._time(index), image))
+                    break
+        return frames
+
+    def _slots(self, start: Position | None) -> Iterator[_Slot]:
+        for index, path in enumerate(self._paths):
+            self._check_open()
+            yield index, self._time(index), lambda path=path: _read_image(path)
+
+    def _time(self, index: int) -> float:
+        return index / (self.info.fps or 1.0)
+
+
+class _LiveSource(VideoSource):
+    """A camera or a stream: opened once, read once."""
+
+    def __init__(self, source: int | str, fps: float | None, timeout_s: float) -> None:
+        is_camera = isinstance(source, int)
+        super().__init__(f"camera {source}" if is_camera else _without_password(source))
+        if fps is not None:
+            raise VideoError(f"{self._name} keeps its own time; fps is for files and images, leave it out")
+        self._is_camera = is_camera
+        self._timeout_s = timeout_s
+        self._was_read = False
+        self._opened_at = time.monotonic()
+        if is_camera:
+            self._device = cv2.VideoCapture(source)
+        else:
+            limit = math.ceil(timeout_s * 1000)
+            limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
+            self._device = cv2.VideoCapture(source, cv2.CAP_FFMPEG, limits)
+        self._captures.add(self._device)
+        try:
+            self.info = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self) -> SourceInfo:
+        """Wait for the first frame."""
+        waited_s = time.monotonic() - self._opened_at
+        if not self._device.isOpened():
+            if self._is_camera:
+                raise VideoError(f"{self._name} cannot be opened; check its number and that it is not in use")
+            problem = "did not answer in time" if waited_s >= self._timeout_s else "cannot be read as a video"
+            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); check the address and the sender")
+        fps = _sane_fps(self._device.get(cv2.CAP_PROP_FPS))
+        count = None if self._is_camera else _sane_count(self._device.get(cv2.CAP_PROP_FRAME_COUNT))
+        self._is_recorded = count is not None
+        self._interval_s = 1 / (fps or _DEFAULT_FPS)
+        self._failures, self._first_stamp_s = _first_stamp(self._arrivals())
+        image = None if self._first_stamp_s is None else _retrieve(self._device)
+        if image is None:
+            raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
+        return SourceInfo(self._name, "camera" if self._is_camera else "stream", _size_wh(image), fps, count)
+
+    def sample(self, n: int) -> list[Frame]:
+        self._check_open()
+        return []
+
+    def frames(
+        self, start: Position | None = None, end: Position | None = None, every: int = 1
+    ) -> Iterator[Frame]:
+        if self._was_read:
+            raise VideoError(f"{self._name} can be read once only; open it again")
+        selected = super().frames(start, end, every)
+        self._was_read = True
+        return selected
+
+    def _slots(self, start: Position | None) -> Iterator[_Slot]:
+        arrivals = itertools.chain([None] * self._failures, [self._first_stamp_s], self._arrivals())
+        if self._is_recorded:
+            origin_s = self._first_stamp_s - self._failures * self._interval_s
+            numbered = _number(arrivals, self._interval_s, origin_s, 0)
+        else:
+            numbered = _number_live(arrivals)
+        for index, time_s, decoded in numbered:
+            self._check_open()
+            yield index, time_s, (lambda: _retrieve(self._device)) if decoded else _no_image
+
+    def _arrivals(self) -> Iterator[float | None]:
+        """Advance frame by frame: its time in seconds, or None where a grab failed.
+
+        The time is the container's stamp for a recording, seconds since the opening for what is live.
+        """
+        failures = 0
+        while failures < _FAILURES_AT_STREAM_END:
+            self._check_open()
+            if failures == 0:
+                waiting_since = time.monotonic()
+            grabbed = self._device.grab()
+            now = time.monotonic()
+            # A stream that broke off still gives what it has of the last frame, but only when time is up.
+            if now - waiting_since >= self._timeout_s:
+                raise VideoError(f"{self._name} sent no frame for {self._timeout_s:g} s; check that it is on")
+            failures = 0 if grabbed else failures + 1
+            if not grabbed:
+                yield None
+            else:
+                yield _stamp(self._device) if self._is_recorded else now - self._opened_at
+        if self._is_camera:
+            raise VideoError(f"{self._name} sends no more frames; check that it is still plugged in")
+
+
+@contextmanager
+def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator[Iterator]:
+    """Advance ``items`` in a second thread, up to ``depth`` items ahead of the one who takes them.
+
+    ::
+
+        with read_ahead(source.frames(), depth=4) as frames:
+            for frame in frames:
+                ...
+
+    The order is kept, and an error of ``items`` is raised where its item would have come. When the block is
+    left, however that happens, the thread has ended (it finishes the item it is fetching) and ``items``, if
+    it is a generator, is closed. With ``latest``, the oldest item that waits gives way when the buffer is
+    full, instead of holding up the thread: for a live source, where the dropped frames show as gaps in
+    ``Frame.index``. ValueError for a depth below 1.
+    """
+    if depth < 1:
+        raise ValueError(f"depth must be 1 or more, not {depth}")
+    buffer: queue.Queue[tuple[str, object]] = queue.Queue(depth)
+    stop = threading.Event()
+
+    def put(kind: str, value: object) -> None:
+        if latest and buffer.full():
+            with suppress(queue.Empty):
+                buffer.get_nowait()
+        buffer.put((kind, value))
+
+    def fetch() -> None:
+        try:
+            for item in items:
+                put("item", item)
+                if stop.is_set():
+                    return
+        except BaseException as error:
+            last = ("error", error)
+        else:
+            last = ("end", None)
+        if not stop.is_set():
+            put(*last)
+
+    def take() -> Iterator:
+        while True:
+            kind, value = buffer.get()
+            if kind == "error":
+                raise value
+            if kind == "end":
+                return
+            yield value
+
+    thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)
+    thread.start()
+    try:
+        yield take()
+    finally:
+        stop.set()
+        # Make room for the one item that the thread may still be about to put; it looks at stop after that.
+        with suppress(queue.Empty):
+            while True:
+                buffer.get_nowait()
+        thread.join()
+        if hasattr(items, "close"):
+            items.close()
+
+
+def _number(
+    stamps: Iterable[float | None], interval_s: float, origin_s: float, index: int
+) -> Iterator[tuple[int, float, bool]]:
+    """Give every frame of a container its index and its time in seconds, and say whether it decoded.
+
+    ``stamps`` holds the time stamp (s) of each frame that decoded and None for each failed grab,
+    ``interval_s`` is the announced time between frames, ``origin_s`` the stamp of time 0, ``index`` the
+    number of the first frame.
+
+    While all steps between stamps are one interval (but for gaps at failures), every interval missing near a
+    failure is a lost frame: a decoder also drops, silently, frames that depended on the lost one. Once the
+    rate has varied, an interval may be missing because nothing was recorded, and no more frames are taken
+    for lost than grabs failed. Lost frames are spread evenly over their gap. The first stamp that does not
+    increase ends their use: from there on one interval per frame, one lost frame per failed grab.
+    """
+    trusted = regular = True
+    failed = 0  # failures for which no lost frame was found yet
+    since_failure = _REORDER
+    shortest_s = math.inf
+    last_s = time_s = None
+    for stamp_s in stamps:
+        if stamp_s is None:
+            failed += 1
+            since_failure = 0
+            continue
+        since_failure += 1
+        if last_s is None:
+            lost = failed
+            now_s = stamp_s - origin_s
+            time_s = now_s - (lost + 1) * interval_s
+        elif trusted and stamp_s - last_s >= _SHORTEST_S:
+            now_s = stamp_s - origin_s
+            step_s = stamp_s - last_s
+            intervals = step_s / interval_s
+            lost = 0
+            if since_failure > _REORDER:
+                failed = 0
+            elif regular:
+                lost = max(round(intervals) - 1, 0)
+            else:
+                lost = min(failed, max(round(step_s / shortest_s) - 1, 0))
+            regular = regular and abs(intervals - (lost + 1)) < 0.3
+            shortest_s = min(shortest_s, step_s / (lost + 1))
+        else:
+            trusted = False
+            lost = failed
+            now_s = time_s + (lost + 1) * interval_s
+        for k in range(1, lost + 1):
+            yield index, time_s + (now_s - time_s) * k / (lost + 1), False
+            index += 1
+        yield index, now_s, True
+        index += 1
+        failed = max(failed - lost, 0)
+        last_s, time_s = stamp_s, now_s
+
+
+def _number_live(arrivals: Iterable[float | None]) -> Iterator[tuple[int, float, bool]]:
+    """As _number for frames timed by the clock: each failed grab is a lost frame, timed with the next one."""
+    failed = index = 0
+    for time_s in arrivals:
+        if time_s is None:
+            failed += 1
+            continue
+        for _ in range(failed):
+            yield index, time_s, False
+            index += 1
+        yield index, time_s, True
+        index += 1
+        failed = 0
+
+
+def _silence_opencv() -> None:
+    """Stop OpenCV and FFmpeg from writing to stderr, unless the user set their variables."""
+    # AV_LOG_QUIET; OpenCV looks at it when the first capture is opened.
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+    if "OPENCV_LOG_LEVEL" not in os.environ:
+        # 4.10 has the first name, 4.14 and 5.0 have the second.
+        set_level = cv2.setLogLevel if hasattr(cv2, "setLogLevel") else cv2.utils.logging.setLogLevel
+        set_level(0)
+
+
+def _check_file(path: Path) -> None:
+    """What can be said of a file before FFmpeg is asked."""
+    if not path.is_file():
+        raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise VideoError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+    if empty:
+        raise VideoError(f"{path} is empty (0 bytes); record or copy it again")
+
+
+def _images(paths: Iterable[Path]) -> list[Path]:
+    """Those that are named like images, in natural order: img2 before img10."""
+
+    def key(path: Path) -> list[tuple[int, int, str]]:
+        parts = re.split(r"([0-9]+)", str(path))
+        return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]
+
+    return sorted((path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES), key=key)
+
+
+def _read_image(path: Path) -> np.ndarray | None:
+    """(H, W, 3) uint8 BGR image of a file, None if it is missing, damaged or cut off."""
+    try:
+        data = path.read_bytes()
+        # OpenCV 4.10 fills what a cut-off JPEG lacks with grey. It lacks an end marker behind the last scan.
+        if data.startswith(b"\xff\xd8") and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+            return None
+        return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    except (OSError, cv2.error):
+        return None
+
+
+def _stamps(capture: cv2.VideoCapture) -> Iterator[float | None]:
+    """Advance a file frame by frame: its time stamp in seconds, or None where a grab failed."""
+    failures = 0
+    while failures < _FAILURES_AT_FILE_END:
+        if capture.grab():
+            failures = 0
+            yield _stamp(capture)
+        else:
+            failures += 1
+            yield None
+
+
+def _first_stamp(stamps: Iterator[float | None]) -> tuple[int, float | None]:
+    """Failed grabs before the first frame that decodes, and its stamp (None: there is none)."""
+    failures = 0
+    for stamp_s in stamps:
+        if stamp_s is not None:
+            return failures, stamp_s
+        failures += 1
+    return failures, None
+
+
+def _stamp(capture: cv2.VideoCapture) -> float:
+    """Time stamp of the frame at hand in seconds; 0 for a senseless one, which shows as not increasing."""
+    stamp_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
+    return stamp_s if abs(stamp_s) < 1e9 else 0.0
+
+
+def _seek(capture: cv2.VideoCapture, stamp_s: float) -> bool:
+    """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
+    for earlier_s in (1, 10, 100):
+        capture.set(cv2.CAP_PROP_POS_MSEC, max(stamp_s - earlier_s, 0) * 1000)
+        here_s = -math.inf
+        while here_s < stamp_s and capture.grab():
+            here_s = _stamp(capture)
+        if here_s == stamp_s:
+            return True
+    return False
+
+
+def _is_stuck(capture: cv2.VideoCapture, image: np.ndarray, packets: cv2.VideoCapture) -> bool:
+    """Whether the first frames come out all alike although their packets say that the picture changes.
+
+    ``image`` is the first one; the rest is read from ``capture`` up to the first that differs, mostly the
+    second. A frame that repeats the one before takes few bytes (half a byte per 16x16 block at most).
+    """
+    alike = 1
+    while alike < _ALIKE and capture.grab():
+        if not np.array_equal(_retrieve(capture), image):
+            return False
+        alike += 1
+    height, width = image.shape[:2]
+    few_bytes = height * width / 512 + 200
+    for _ in range(alike):
+        is_packet, packet = packets.read()
+        if is_packet and not packets.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME) and packet.size > few_bytes:
+            return True
+    return False
+
+
+def _retrieve(capture: cv2.VideoCapture) -> np.ndarray | None:
+    decoded, image = capture.retrieve()
+    return image if decoded else None
+
+
+def _no_image() -> None:
+    return None
+
+
+def _size_wh(image: np.ndarray) -> tuple[int, int]:
+    return image.shape[1], image.shape[0]
+
+
+def _sane_fps(fps: float) -> float | None:
+    return float(fps) if 0 < fps <= _HIGHEST_FPS else None
+
+
+def _sane_count(count: float) -> int | None:
+    return int(count) if 0 < count < 2**31 else None
+
+
+def _without_password(url: str) -> str:
+    password = urlsplit(url).password
+    return url if password is None else url.replace(f":{password}@", ":***@", 1)

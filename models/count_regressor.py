@@ -108,24 +108,20 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         if not (model.scale_ > 0).all():
             raise ValueError("expected positive values in 'scale'")
         try:
-            model.center_ = float(meta["center"])
-            views = [
-                (
-                    Kernel.resolve(
-                        str(view["kernel"]),
-                        {key: view[key] + 0 for key in ("gamma", "coef0", "degree")},
-                        d,
-                    ),
-                    bool(view["has_support"]),
-                )
-                for view in meta["views"]
-            ]
+            model.center_ = meta["center"] + 0.0
+            views = [(_kernel(view), bool(view["has_support"])) for view in meta["views"]]
         except (KeyError, TypeError) as error:
             raise ValueError(f"expected 'center' and 'views' of a count regressor; wrong: {error}") from None
         if not np.isfinite(model.center_) or not views:
             raise ValueError("expected a finite 'center' and at least one view")
         model.expansions_ = [_expansion(arrays, i, *view, d) for i, view in enumerate(views)]
         return model
+
+
+def _kernel(view: Mapping) -> Kernel:
+    """The kernel of one view's metadata; KeyError or TypeError where a number is missing or none."""
+    parameters = {key: view[key] + 0 for key in ("gamma", "coef0", "degree")}
+    return Kernel.resolve(view["kernel"], parameters, 1)
 
 
 def _expansion(arrays, number: int, kernel: Kernel, has_support: bool, n_columns: int) -> Expansion:

@@ -1,10 +1,18 @@
-"""The ready-made features of the Mall and UCSD data sets, standardised."""
+"""The ready-made features of the Mall and UCSD data sets, standardised; linear algebra on one thread."""
 
 import numpy as np
 import pytest
 from scipy.io import loadmat
+from threadpoolctl import threadpool_limits
 
 PUBLISHED_VIEWS = [[*range(9), 29], [*range(9, 17)], [*range(17, 29)]]  # size, edges, texture
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Small matrices on busy cores: threads that wait for each other make the tests many times slower."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session", params=["mall", "ucsd"])

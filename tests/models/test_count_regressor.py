@@ -1,0 +1,155 @@
+"""The regressor of a camera: scaling, clipping, ranges, and its arrays."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from models import BlockedKFold, CountRegressor, HuberLossRegressor, count_metrics, out_of_fold
+
+REGRESSORS = [
+    HuberLossRegressor(),
+    HuberLossRegressor(views=[[0, 2], [1, 3]], kernel=["poly", "linear"], lam=1e-3),
+    HuberLossRegressor(views=[[0, 2], [1, 3]], kernel="rbf", lam=1e-3, gamma=1e-3),
+    HuberLossRegressor(views=[[0, 2], [1, 3]], kernel="rbf", lam=1e-3, gamma=0),
+]
+
+
+@pytest.fixture
+def scene():
+    """Areas and lengths on very different scales, one constant column; counts of 0 to about 12."""
+    random = np.random.default_rng(0)
+    count = random.uniform(0, 12, size=80)
+    X = np.column_stack(
+        [1e4 * count + random.normal(size=80), 1e-3 * count, np.full(80, 7.0), random.normal(size=80)]
+    )
+    y = np.where(np.arange(80) < 60, count.round(), np.nan)
+    return X, y
+
+
+# Counts are never negative, while this check fits a standardised y, half of it negative.
+CLIPPED = {"check_regressors_train": "predictions are clipped at 0, the check's labels are not"}
+
+
+@parametrize_with_checks([CountRegressor()], expected_failed_checks=lambda _: CLIPPED)
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_counts_are_right_and_never_negative(scene):
+    X, y = scene
+    model = CountRegressor(HuberLossRegressor(kernel="linear", lam=1e-6)).fit(X, y)
+    assert count_metrics(y, model.predict(X)).mae < 0.4
+    assert (model.predict(X * [-1, -1, 1, 1]) == 0).all()
+    assert model.scale_[2] == 1
+
+
+def test_scaling_of_the_columns_does_not_matter(scene):
+    X, y = scene
+    model = CountRegressor().fit(X, y)
+    other = CountRegressor().fit(X * np.array([1e-6, 1e6, -2, 5]) + 3, y)
+    scaled = other.predict(X * np.array([1e-6, 1e6, -2, 5]) + 3)
+    np.testing.assert_allclose(scaled, model.predict(X), atol=1e-5)
+
+
+def test_the_parameter_is_not_touched(scene):
+    regressor = HuberLossRegressor()
+    model = CountRegressor(regressor).fit(*scene)
+    assert not hasattr(regressor, "coef_")
+    assert hasattr(model.regressor_, "coef_")
+
+
+def test_values_outside_of_the_labelled_range_are_told(scene):
+    X, y = scene
+    model = CountRegressor().fit(X, y)
+    assert not model.outside_range(X[:60]).any()
+    strange = X[:2] + np.array([[0, 0, 1e-9, 0], [0, 99, 0, -99]])
+    np.testing.assert_array_equal(model.outside_range(strange), [[0, 0, 1, 0], [0, 1, 0, 1]])
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_arrays_and_json_carry_all_that_prediction_needs(scene, regressor, tmp_path):
+    X, y = scene
+    model = CountRegressor(regressor).fit(X, y)
+    arrays, meta = model.to_arrays()
+    np.savez(tmp_path / "model.npz", **arrays)
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as loaded:
+        restored = CountRegressor.from_arrays(dict(loaded), json.loads(json.dumps(meta)))
+    np.testing.assert_array_equal(restored.predict(X), model.predict(X))
+    np.testing.assert_array_equal(restored.outside_range(X + 1), model.outside_range(X + 1))
+    with pytest.raises(ValueError, match="3 features"):
+        restored.predict(X[:, :3])
+    for name, array in restored.to_arrays()[0].items():
+        np.testing.assert_array_equal(array, arrays[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "scale", "low", "view1_columns", "view0_coefficients", "view1_support"]
+)
+@pytest.mark.parametrize("damage", ["missing", "short", "text", "nan", "scalar"])
+def test_damaged_arrays_are_refused_by_name(scene, name, damage):
+    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).to_arrays()
+    if damage == "missing":
+        del arrays[name]
+    elif damage == "short":
+        arrays[name] = arrays[name][:, :0] if arrays[name].ndim == 2 else arrays[name][:0]
+    elif damage == "text":
+        arrays[name] = np.full(arrays[name].shape, "x")
+    elif damage == "nan":
+        arrays[name] = np.full(arrays[name].shape, np.nan)
+    else:
+        arrays[name] = np.float64(1)
+    with pytest.raises(ValueError, match=r"expected"):
+        CountRegressor.from_arrays(arrays, meta)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"center": "many"},
+        {"center": float("inf")},
+        {"views": []},
+        {"views": 3},
+        {"views": [{"kernel": "rbf"}]},
+        {"views": [{"kernel": "evil", "gamma": 1, "coef0": 1, "degree": 2, "has_support": True}] * 2},
+        {"views": [{"kernel": "poly", "gamma": 1, "coef0": 1, "degree": 10**9, "has_support": False}] * 2},
+        {"views": [{"kernel": "rbf", "gamma": "1", "coef0": 1, "degree": 2, "has_support": True}] * 2},
+        {"views": [{"kernel": "rbf", "gamma": 1, "coef0": 1, "degree": 2, "has_support": False}] * 2},
+    ],
+)
+def test_damaged_metadata_are_refused(scene, change):
+    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).to_arrays()
+    with pytest.raises(ValueError, match=r"expected|unknown kernel"):
+        CountRegressor.from_arrays(arrays, {**meta, **change})
+
+
+def test_blocked_validation_on_published_features(real_features):
+    X, y, views = real_features
+    X, y = X[~np.isnan(y)], y[~np.isnan(y)] + 30  # away from 0, where counts are clipped
+    folds = BlockedKFold(5)
+    quadratic = HuberLossRegressor(views=views, kernel="poly", kernel_params={"degree": 2}, lam=1e-4, gamma=0)
+    ours = count_metrics(y, out_of_fold(CountRegressor(quadratic), X, y, folds))
+    pruned = CountRegressor(quadratic).fit(X, y).regressor_.removed_at_ > 0
+    ridge = count_metrics(y, out_of_fold(make_pipeline(StandardScaler(), Ridge(10.0)), X, y, folds))
+    assert ours.mae < 1.1 * ridge.mae
+    assert pruned.mean() < 0.01  # published labels: nothing to find
+
+
+def test_a_tenth_of_wrong_labels_is_found_and_does_little_harm(real_features):
+    X, y, views = real_features
+    X, y = X[~np.isnan(y)], y[~np.isnan(y)] + 30
+    random = np.random.default_rng(0)
+    wrong = random.choice(800, 80, replace=False)
+    corrupted = y.copy()
+    corrupted[wrong] *= 1 + random.choice([-1, 1], 80) * random.uniform(0.3, 1, 80)
+    quadratic = HuberLossRegressor(views=views, kernel="poly", kernel_params={"degree": 2}, lam=1e-4, gamma=0)
+    removed = np.flatnonzero(CountRegressor(quadratic).fit(X, corrupted).regressor_.removed_at_ > 0)
+    assert 2 * len(np.intersect1d(removed, wrong)) / (len(removed) + len(wrong)) >= 0.9
+    folds = BlockedKFold(5)
+    clean = count_metrics(y, out_of_fold(CountRegressor(quadratic), X, y, folds)).mae
+    dirty = count_metrics(y, out_of_fold(CountRegressor(quadratic), X, corrupted, folds)).mae
+    assert dirty <= 1.05 * clean

@@ -1,0 +1,41 @@
+"""Conformal intervals."""
+
+import numpy as np
+import pytest
+
+from models import conformal_quantile, count_interval, count_scale, normalised_scores
+
+
+def test_the_quantile_has_the_finite_sample_correction():
+    scores = np.arange(1.0, 100.0)  # 99 scores: the 90th of them for 90 %
+    np.random.default_rng(0).shuffle(scores)
+    assert conformal_quantile(scores, 0.9) == 90
+    assert conformal_quantile(np.arange(1.0, 10.0), 0.9) == 9
+    assert conformal_quantile(np.arange(1.0, 9.0), 0.9) == np.inf
+    assert conformal_quantile(np.array([]), 0.5) == np.inf
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -1, np.nan])
+def test_a_level_that_is_no_probability_is_refused(level):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        conformal_quantile(np.ones(3), level)
+
+
+def test_exchangeable_scores_are_covered_at_the_level():
+    random = np.random.default_rng(1)
+    covered = [
+        random.exponential() <= conformal_quantile(random.exponential(size=19), 0.9) for _ in range(4000)
+    ]
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.015)
+
+
+def test_scores_and_intervals_belong_together():
+    prediction = np.array([0.0, 0.5, 9.0, 100.0])
+    np.testing.assert_allclose(count_scale(prediction), [1, 1, 3, 10])
+    np.testing.assert_allclose(normalised_scores(np.array([1, np.nan, 3, 120]), prediction), [1, 2, 2])
+    low, high = count_interval(prediction, 2.0)
+    np.testing.assert_allclose(low, [0, 0, 3, 80])
+    np.testing.assert_allclose(high, [2, 2.5, 15, 120])
+    low, high = count_interval(prediction, np.inf)
+    np.testing.assert_array_equal(low, 0)
+    np.testing.assert_array_equal(high, np.inf)

@@ -1,0 +1,71 @@
+"""Feature maps reproduce their kernels."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from models.kernels import Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+
+RANDOM = np.random.default_rng(0)
+LEFT, RIGHT = RANDOM.normal(size=(9, 4)), RANDOM.normal(size=(7, 4))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+@pytest.mark.parametrize("coef0", [0.0, 1.0, 0.3])
+def test_the_polynomial_map_reproduces_the_kernel(degree, coef0):
+    kernel = Kernel.resolve("poly", {"degree": degree, "coef0": coef0, "gamma": 0.7}, 4)
+    explicit = PolynomialMap(kernel, 4)
+    expected = pairwise_kernels(LEFT, RIGHT, metric="poly", degree=degree, coef0=coef0, gamma=0.7)
+    np.testing.assert_allclose(
+        explicit.transform(LEFT) @ explicit.transform(RIGHT).T, expected, atol=1e-12 * expected.max()
+    )
+    assert explicit.transform(LEFT).shape == (9, explicit.size)
+    coefficients = RANDOM.normal(size=explicit.size)
+    combined = explicit.combine(LEFT, coefficients)
+    np.testing.assert_allclose(combined, explicit.transform(LEFT) @ coefficients, atol=1e-12)
+
+
+def test_the_linear_map_is_the_identity():
+    kernel = Kernel.resolve("linear", None, 4)
+    np.testing.assert_array_equal(PolynomialMap(kernel, 4).transform(LEFT), LEFT)
+    np.testing.assert_allclose(PolynomialMap(kernel, 4).combine(LEFT, np.arange(4.0)), LEFT @ np.arange(4.0))
+
+
+def test_defaults_are_those_of_scikit_learn():
+    for name in ("poly", "rbf", "laplacian", "sigmoid", "cosine", "linear"):
+        kernel = Kernel.resolve(name, None, 4)
+        np.testing.assert_allclose(kernel.matrix(LEFT, RIGHT), pairwise_kernels(LEFT, RIGHT, metric=name))
+    kernel = Kernel.resolve("chi2", None, 4)
+    expected = pairwise_kernels(LEFT**2, RIGHT**2, metric="chi2")
+    np.testing.assert_allclose(kernel.matrix(LEFT**2, RIGHT**2), expected)
+
+
+@pytest.mark.parametrize(("name", "rank"), [("rbf", 9), ("linear", 4), ("poly", 9)])
+def test_the_numerical_map_reproduces_the_kernel_at_its_rank(name, rank):
+    kernel = Kernel.resolve(name, None, 4)
+    rows = np.vstack([LEFT, LEFT[:3]])  # duplicates add nothing to the rank
+    numerical = NumericalMap(kernel.matrix(rows, rows))
+    assert numerical.size == rank
+    np.testing.assert_allclose(numerical.rows @ numerical.rows.T, kernel.matrix(rows, rows), atol=1e-12)
+    coefficients = RANDOM.normal(size=rank)
+    weights = numerical.support_coefficients(coefficients)
+    expansion = Expansion(np.arange(4), kernel, rows[numerical.support], weights)
+    np.testing.assert_allclose(evaluate([expansion], rows), numerical.rows @ coefficients, atol=1e-9)
+
+
+def test_a_zero_kernel_has_no_features():
+    numerical = NumericalMap(np.zeros((3, 3)))
+    assert numerical.rows.shape == (3, 0)
+    expansion = Expansion(np.arange(4), Kernel("linear"), LEFT[:0], np.zeros(0))
+    np.testing.assert_array_equal(evaluate([expansion], LEFT), 0)
+
+
+def test_an_indefinite_kernel_is_refused():
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        NumericalMap(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_evaluation_in_blocks_covers_every_row():
+    expansion = Expansion(np.array([2]), Kernel("linear"), None, np.array([3.0]))
+    rows = RANDOM.normal(size=(1300, 4))
+    np.testing.assert_allclose(evaluate([expansion, expansion], rows), 6 * rows[:, 2])

@@ -1,0 +1,80 @@
+"""The loss, the objective and its gradient."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+from models.graphs import neighbor_laplacian
+from models.objective import Factor, FeatureRows, Manifold, Objective, huber_loss
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_huber_loss_is_continuous_quadratic_inside_and_linear_outside():
+    residuals = np.array([-5.0, -2.0, 0.0, 1.0, 2.0, 3.0])
+    values = [huber_loss(np.array([r]), 2.0)[0] for r in residuals]
+    np.testing.assert_allclose(values, [8.0, 2.0, 0.0, 0.5, 2.0, 4.0])
+    np.testing.assert_allclose(huber_loss(residuals, 2.0)[1], [-2, -2, 0, 1, 2, 2])
+    assert huber_loss(residuals, np.inf)[0] == pytest.approx((residuals**2).sum() / 2)
+
+
+def test_the_slope_of_the_huber_loss_by_finite_differences():
+    for xi in (0.5, 2.0, np.inf):
+        loss, slope = (lambda r, xi=xi: huber_loss(r, xi)[0]), (lambda r, xi=xi: huber_loss(r, xi)[1])
+        assert check_grad(loss, slope, RANDOM.normal(size=20)) < 1e-6
+
+
+@pytest.fixture(params=["full", "diagonal", None, "no manifold"])
+def objective(request):
+    features = RANDOM.normal(size=(30, 7))
+    views = [slice(0, 3), slice(3, 7)]
+    laplacians = [neighbor_laplacian(features[:, view], 3) for view in views]
+    manifold = Manifold(features, views, laplacians, request.param, True)
+    labelled = FeatureRows(20, 7, features[:20])
+    weights = np.array([0.7, 0.3])
+    if request.param == "no manifold":
+        return Objective(labelled, RANDOM.normal(size=20), views, weights, 0.1, 0.0, None)
+    return Objective(labelled, RANDOM.normal(size=20), views, weights, 0.1, 0.2, manifold)
+
+
+def test_the_gradient_by_finite_differences(objective):
+    kept = np.arange(20) % 4 != 0
+    for xi in (0.5, np.inf):
+        value = lambda theta, xi=xi: objective.value_and_gradient(theta, kept, xi)[0]  # noqa: E731
+        gradient = lambda theta, xi=xi: objective.value_and_gradient(theta, kept, xi)[1]  # noqa: E731
+        assert check_grad(value, gradient, RANDOM.normal(size=7)) < 1e-5
+
+
+def test_the_gradient_vanishes_at_the_minimizer_and_the_value_is_least_there(objective):
+    kept = np.arange(20) % 4 != 0
+    minimizer = objective.minimize(kept)
+    value, gradient, residuals = objective.value_and_gradient(minimizer.theta, kept)
+    np.testing.assert_allclose(gradient, 0, atol=1e-14)
+    np.testing.assert_allclose(residuals, minimizer.residuals, atol=1e-14)
+    for _ in range(20):
+        nearby = minimizer.theta + RANDOM.normal(size=7) / 100
+        assert objective.value_and_gradient(nearby, kept)[0] > value
+    assert objective.violation(minimizer, kept) < 1e-13
+
+
+def test_the_certificate_grows_with_the_distance_from_the_minimizer(objective):
+    kept = np.ones(20, bool)
+    minimizer = objective.minimize(kept)
+    shifted = type(minimizer)(minimizer.theta + 1e-5, minimizer.residuals)
+    assert 1e-7 < objective.violation(shifted, kept) < 1e-3
+
+
+def test_manifold_gram_and_products_agree(objective):
+    if objective.manifold is None:
+        pytest.skip("no manifold")
+    theta = RANDOM.normal(size=7)
+    smoothed = objective.manifold.apply(objective.manifold.values(theta))
+    by_products = objective.manifold.adjoint(smoothed)
+    np.testing.assert_allclose(objective.manifold.gram() @ theta, by_products, atol=1e-12)
+
+
+def test_a_singular_matrix_still_gets_a_factor():
+    vector = np.array([1.0, 2.0, 3.0])
+    factor = Factor(np.outer(vector, vector))
+    solution = factor.solve(vector)
+    np.testing.assert_allclose(np.outer(vector, vector) @ solution, vector, rtol=1e-6)

@@ -201,7 +201,8 @@ class Scene:
             raise SceneError(
                 f"a scene with a mask or a height map does not fit into {path.name}; save it as .npz"
             )
-        content = _SceneFile(kind="scene", version=VERSION, **dict(self._description())).model_dump_json(indent=2)
+        scene_file = _SceneFile(kind="scene", version=VERSION, **dict(self._description()))
+        content = scene_file.model_dump_json(indent=2)
         with atomic_path(path) as temporary:
             temporary.write_text(content + "\n", encoding="utf-8")
 
@@ -571,6 +572,7 @@ def _line_through(persons, size_wh) -> HeightLine:
             "gives no perspective; take one far away and one near"
         )
     slope, intercept = (float(value) for value in np.polyfit(feet, heights, 1))
+    slope = 0.0 if abs(slope) < 1e-9 else slope  # rounding must not turn equal heights into a false slope
     if not MIN_SLOPE <= slope <= MAX_SLOPE or (slope * feet + intercept <= 0).any():
         raise SceneError(
             f"people grow by {slope:.2f} pixels per row, which fits no camera that looks down "

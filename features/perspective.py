@@ -32,7 +32,6 @@ _ASPECT, _ASPECT_SPREAD = 0.4, 0.25
 _PERSON, _PART, _GROUP, _ANYTHING = 0.38, 0.42, 0.15, 0.05
 _GROUP_EXCESS = 0.3
 _LARGEST_ASPECT = 5.0  # blobs are searched from as wide as tall to five times as tall as wide
-_MAX_BLOBS = 3000
 # Spreads (of logarithms) of cameras around the typical line: of the slope, and of the height.
 _SLOPE_SPREAD, _HEIGHT_SPREAD = 0.9, 0.8
 _INDEPENDENT_BLOBS = 40  # people walk on from frame to frame: evidence saturates at so many blobs
@@ -257,7 +256,7 @@ def height_line_of_masks(masks: Sequence[np.ndarray]) -> HeightEstimate:
     line at any ratio; people overlapping, whose excess decays quickly; or anything. The line's prior is broad
     around the typical camera. The mode over a grid of slopes and heights is the estimate: fragments, groups
     and shadows do not pull it, they only thin the evidence. A blob weighs as its height, since fragments are
-    many and small; blobs alike in row and size weigh as the root of their number, so that what flickers in
+    many and small; blobs alike in row and height weigh as the root of their number, so that what flickers in
     one place does not outvote the people.
 
     Parameters
@@ -326,14 +325,13 @@ def _typical(frame_height) -> HeightEstimate:
 
 
 def _distinct(blobs, frame_height):
-    """Merge blobs alike in row and size: their means (m, 3) and numbers (m,), thinned to 3000."""
-    feet, heights, widths = blobs.T
-    key = np.column_stack([feet / (0.03 * frame_height), np.log(heights) / 0.06, np.log(widths) / 0.12])
-    _, group, number = np.unique(np.rint(key), axis=0, return_inverse=True, return_counts=True)
-    group = group.ravel()
+    """Merge blobs alike in row and height: their means (m, 3) and numbers (m,)."""
+    feet, heights, _ = blobs.T
+    key = np.rint(np.column_stack([feet / (0.03 * frame_height), np.log(heights) / 0.06]))
+    _, group, number = np.unique(key, axis=0, return_inverse=True, return_counts=True)
+    group = group.ravel()  # NumPy 2.0 alone gives it a second axis
     means = np.column_stack([np.bincount(group, column, len(number)) for column in blobs.T])
-    step = -(-len(number) // _MAX_BLOBS) or 1
-    return (means / number[:, None])[::step], number[::step]
+    return means / number[:, None], number
 
 
 def _search(blobs, weights, reference_row, frame_height):

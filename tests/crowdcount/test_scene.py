@@ -1,0 +1,496 @@
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdcount.errors import OutputError, SceneError
+from crowdcount.scene import (
+    MALL_PERSON_HEIGHT,
+    HeightLine,
+    Scene,
+    draw_scene,
+    estimate_scene,
+    import_scene,
+    load_scene,
+    parse_person,
+    parse_polygon,
+    scene_from,
+)
+from features.perspective import TYPICAL_SLOPE
+
+SIZE = (160, 120)
+TRIANGLE = ((20.0, 100.0), (140.0, 100.0), (80.0, 10.0))
+PERSONS = ((40.0, 50.0, 20.0), (100.0, 110.0, 50.0))
+
+
+@pytest.fixture
+def given_scene():
+    return scene_from(SIZE, [TRIANGLE], PERSONS)
+
+
+@pytest.fixture
+def mask_scene():
+    rng = np.random.default_rng(0)
+    roi = np.zeros(SIZE[::-1], bool)
+    roi[30:90, 40:120] = True
+    return Scene(SIZE, roi, rng.uniform(5, 50, SIZE[::-1]).astype(np.float32), height_origin="imported")
+
+
+def same(one, other):
+    plain = ("size_wh", "polygons", "line", "roi_origin", "height_origin", "height_reliability")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in plain)
+        and np.array_equal(one.roi, other.roi)
+        and np.array_equal(one.person_height, other.person_height)
+    )
+
+
+def one_line(excinfo, *said):
+    message = str(excinfo.value)
+    assert "\n" not in message
+    for part in said:
+        assert part in message
+    return True
+
+
+class TestSceneFrom:
+    def test_puts_the_line_through_the_people(self, given_scene):
+        assert given_scene.line.slope == pytest.approx(0.5)
+        assert given_scene.line.intercept == pytest.approx(-5)
+        assert (given_scene.line.smallest, given_scene.line.largest) == (10, 100)
+        for x, foot, height in PERSONS:
+            assert given_scene.person_height[round(foot - height / 2), int(x)] == pytest.approx(
+                height, rel=0.02
+            )
+        assert (given_scene.roi_origin, given_scene.height_origin) == ("given", "given")
+        assert given_scene.height_reliability == 1
+
+    def test_takes_the_least_squares_line_of_more(self):
+        scene = scene_from(SIZE, None, [*PERSONS, (10, 80, 35), (10, 80, 35.001)])
+        assert scene.line.slope == pytest.approx(0.5, rel=1e-3)
+
+    def test_roi_is_the_polygons_union_inside_the_frame(self, given_scene):
+        assert given_scene.roi[60, 80]
+        assert not given_scene.roi[60, 30]
+        both = scene_from(SIZE, [TRIANGLE, ((-50, -50), (20, -50), (20, 20), (-50, 20))], PERSONS)
+        assert both.roi[60, 80]
+        assert both.roi[0, 0]
+        assert both.roi.sum() == given_scene.roi.sum() + 21 * 21
+
+    def test_people_of_one_height_give_a_constant(self):
+        scene = scene_from(SIZE, None, [(0, 10, 11.412109375), (0, 110, 11.412109375)])
+        assert scene.line.slope == 0
+        assert scene.line.intercept == pytest.approx(11.412109375)
+
+    def test_nothing_given_is_the_whole_frame_and_the_typical_camera(self):
+        scene = scene_from(SIZE)
+        assert scene.roi.all()
+        assert scene.line.slope == TYPICAL_SLOPE
+        assert (scene.roi_origin, scene.height_origin, scene.height_reliability) == ("assumed", "assumed", 0)
+
+    @pytest.mark.parametrize(
+        ("polygons", "said"),
+        [
+            ([((200, 0), (300, 0), (300, 50))], "outside"),
+            ([((1, 1), (5, 5), (9, 9))], "area"),
+            ([((1, 1), (5, 5))], "area"),
+            ([((1, 1), (5, float("nan")), (9, 1))], "far outside"),
+            ([((1, 1), (1e9, 5), (9, 1))], "far outside"),
+            ([], "outside"),
+        ],
+    )
+    def test_refuses_an_roi_that_holds_nothing(self, polygons, said):
+        with pytest.raises(SceneError) as excinfo:
+            scene_from(SIZE, polygons)
+        assert one_line(excinfo, said)
+
+    @pytest.mark.parametrize(
+        ("persons", "said"),
+        [
+            ([(5, 100, 40)], "two or more"),
+            ([(5, 100, 40), (90, 101, 41)], "same row"),
+            ([(5, 50, 40), (5, 100, 30)], "per row"),
+            ([(5, 50, 1), (5, 60, 100)], "per row"),
+            ([(5, 50, 0), (5, 100, 30)], "measure again"),
+            ([(5, 50, 20), (999, 100, 30)], "measure again"),
+            ([(5, 50, float("inf")), (5, 100, 30)], "measure again"),
+        ],
+    )
+    def test_refuses_people_who_give_no_perspective(self, persons, said):
+        with pytest.raises(SceneError) as excinfo:
+            scene_from(SIZE, None, persons)
+        assert one_line(excinfo, said)
+
+
+class TestScene:
+    def test_refuses_what_does_not_fit_together(self, given_scene):
+        for changes, said in [
+            ({"roi": np.zeros(SIZE[::-1], bool)}, "empty"),
+            ({"roi": np.ones(SIZE, bool)}, "pixels"),
+            ({"person_height": np.zeros(SIZE[::-1], np.float32)}, "positive"),
+            ({"person_height": np.full(SIZE[::-1], np.nan, np.float32)}, "positive"),
+        ]:
+            with pytest.raises(SceneError) as excinfo:
+                replace(given_scene, **changes)
+            assert one_line(excinfo, said)
+
+    @pytest.mark.parametrize("factor", [0.5, 2, 3])
+    @pytest.mark.parametrize("kind", ["given_scene", "mask_scene"])
+    def test_resized_keeps_region_and_heights(self, kind, factor, request):
+        scene = request.getfixturevalue(kind)
+        if scene.line is None:
+            smooth = np.repeat(np.linspace(10, 40, SIZE[1], dtype=np.float32)[:, None], SIZE[0], axis=1)
+            scene = replace(scene, person_height=smooth)
+        size_wh = (int(SIZE[0] * factor), int(SIZE[1] * factor))
+        resized = scene.resized(size_wh)
+        assert resized.size_wh == size_wh
+        assert resized.roi.mean() == pytest.approx(scene.roi.mean(), rel=0.05)
+        expected = cv2.resize(scene.person_height, size_wh, interpolation=cv2.INTER_LINEAR) * factor
+        np.testing.assert_allclose(resized.person_height[5:-5], expected[5:-5], rtol=0.03)
+        assert scene.resized(SIZE) is scene
+
+    def test_resized_there_and_back_is_the_same_line(self, given_scene):
+        back = given_scene.resized((480, 360)).resized(SIZE)
+        assert back.line.slope == pytest.approx(given_scene.line.slope)
+        assert back.line.intercept == pytest.approx(given_scene.line.intercept)
+        assert np.array(back.polygons) == pytest.approx(np.array(given_scene.polygons))
+
+    def test_fitted_refuses_another_shape_of_frame(self, given_scene):
+        assert given_scene.fitted((320, 240)).size_wh == (320, 240)
+        with pytest.raises(SceneError) as excinfo:
+            given_scene.fitted((320, 180))
+        assert one_line(excinfo, "160x120", "320x180")
+
+    def test_describe_says_where_everything_is_from(self, given_scene, mask_scene):
+        assert "given" in given_scene.describe()[0]
+        assert len(given_scene.describe()) == 2
+        assert "mask" in mask_scene.describe()[0]
+        assumed = scene_from(SIZE).describe()
+        assert "whole frame" in assumed[0]
+        assert "assumed" in assumed[1]
+        assert "--person" in assumed[2]
+
+
+polygons = st.lists(
+    st.tuples(st.floats(0, 159), st.floats(0, 119)), min_size=3, max_size=6, unique=True
+).filter(lambda points: cv2.contourArea(np.array(points, np.float32)) > 2)
+
+
+class TestFiles:
+    @pytest.mark.parametrize("suffix", [".json", ".npz", ".NPZ"])
+    def test_round_trip(self, given_scene, tmp_path, suffix):
+        path = tmp_path / f"scene{suffix}"
+        given_scene.save(path)
+        assert same(load_scene(path), given_scene)
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_round_trip_of_a_mask_and_a_map(self, mask_scene, given_scene, tmp_path):
+        mixed = replace(given_scene, roi=mask_scene.roi, polygons=None)
+        for scene in (mask_scene, mixed):
+            scene.save(tmp_path / "scene.npz")
+            assert same(load_scene(tmp_path / "scene.npz"), scene)
+
+    @settings(max_examples=20)
+    @given(polygon=polygons, slope=st.floats(0, 1.5), low=st.floats(1, 20), trust=st.floats(0, 1))
+    def test_round_trip_of_any_numbers(self, tmp_path_factory, polygon, slope, low, trust):
+        folder = tmp_path_factory.mktemp("scene")
+        scene = scene_from(SIZE, [polygon], [(0, 10, low), (0, 110, low + 100 * slope)])
+        scene = replace(scene, height_origin="estimated", height_reliability=trust)
+        for name in ("s.json", "s.npz"):
+            scene.save(folder / name)
+            assert same(load_scene(folder / name), scene)
+
+    def test_json_is_for_editing(self, given_scene, tmp_path):
+        path = tmp_path / "scene.json"
+        given_scene.save(path)
+        content = json.loads(path.read_text())
+        assert content["polygons"] == [[list(point) for point in TRIANGLE]]
+        content["line"]["slope"] = 0.6
+        path.write_text(json.dumps(content))
+        assert load_scene(path).line.slope == 0.6
+
+    def test_json_cannot_hold_a_mask(self, mask_scene, tmp_path):
+        with pytest.raises(SceneError) as excinfo:
+            mask_scene.save(tmp_path / "scene.json")
+        assert one_line(excinfo, ".npz")
+        with pytest.raises(SceneError, match=r"\.json or \.npz"):
+            mask_scene.save(tmp_path / "scene.png")
+        assert not list(tmp_path.iterdir())
+
+    def test_unwritable_place(self, given_scene, tmp_path):
+        for name in ("scene.json", "scene.npz"):
+            with pytest.raises(OutputError) as excinfo:
+                given_scene.save(tmp_path / "missing" / name)
+            assert one_line(excinfo, "missing")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda c: c.update(kind="model"),
+            lambda c: c.update(version=0),
+            lambda c: c.update(version="1"),
+            lambda c: c.update(size_wh=[0, 120]),
+            lambda c: c.update(size_wh=[160, 10**9]),
+            lambda c: c.update(size_wh=[160.5, 120]),
+            lambda c: c.update(polygons=[[[0, 0], [1, 1]]]),
+            lambda c: c.update(polygons=[]),
+            lambda c: c.update(polygons=None),
+            lambda c: c.update(polygons=[[[0, 0], [1e300, 1], [5, 5]]]),
+            lambda c: c.update(polygons=[[[900, 900], [990, 900], [990, 990]]]),
+            lambda c: c.update(line=None),
+            lambda c: c["line"].update(slope=5),
+            lambda c: c["line"].update(slope="0.5"),
+            lambda c: c["line"].update(intercept=float("nan")),
+            lambda c: c["line"].update(smallest=50, largest=10),
+            lambda c: c["line"].update(smallest=0),
+            lambda c: c.pop("line"),
+            lambda c: c.update(height_origin="guess\nwork"),
+            lambda c: c.update(height_reliability=1.5),
+            lambda c: c.update({"extra\x1b[31m\n": 1}),
+        ],
+    )
+    def test_foreign_json_is_one_line(self, given_scene, tmp_path, change):
+        path = tmp_path / "scene.json"
+        given_scene.save(path)
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+        with pytest.raises(SceneError) as excinfo:
+            load_scene(path)
+        assert one_line(excinfo, "scene.json")
+        assert "\x1b" not in str(excinfo.value)
+
+    def test_a_newer_version_says_so(self, given_scene, tmp_path):
+        path = tmp_path / "scene.json"
+        given_scene.save(path)
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 2, "new": "field"}))
+        with pytest.raises(SceneError) as excinfo:
+            load_scene(path)
+        assert one_line(excinfo, "newer", "update")
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"{", b"[" * 100_000, b"\xff\xfe\x00", b"null", b"[]", b"x" * (2 << 20)]
+    )
+    def test_broken_json_is_one_line(self, tmp_path, content):
+        path = tmp_path / "scene.json"
+        path.write_bytes(content)
+        with pytest.raises(SceneError) as excinfo:
+            load_scene(path)
+        assert one_line(excinfo, "scene.json")
+
+    def test_missing_files_and_folders(self, tmp_path):
+        for path in (tmp_path / "no.json", tmp_path / "no.npz", tmp_path):
+            with pytest.raises(SceneError) as excinfo:
+                load_scene(path)
+            assert one_line(excinfo, str(path))
+
+    def test_truncated_npz_is_one_line(self, mask_scene, tmp_path):
+        path = tmp_path / "scene.npz"
+        mask_scene.save(path)
+        content = path.read_bytes()
+        for kept in (0, 10, len(content) // 2, len(content) - 5):
+            path.write_bytes(content[:kept])
+            with pytest.raises(SceneError) as excinfo:
+                load_scene(path)
+            assert one_line(excinfo, "scene.npz")
+
+    @pytest.mark.parametrize(
+        ("member", "array"),
+        [
+            ("roi.npy", np.ones((5, 5), bool)),
+            ("roi.npy", np.ones(SIZE[::-1], np.float64)),
+            ("roi.npy", np.zeros(SIZE[::-1], bool)),
+            ("person_height.npy", np.ones((120, 160, 3), np.float32)),
+            ("person_height.npy", np.full(SIZE[::-1], -1, np.float32)),
+            ("person_height.npy", np.full(SIZE[::-1], "12")),
+            ("person_height.npy", None),
+        ],
+    )
+    def test_npz_with_other_arrays_is_one_line(self, mask_scene, tmp_path, member, array):
+        path = tmp_path / "scene.npz"
+        mask_scene.save(path)
+        with zipfile.ZipFile(path) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        del members[member]
+        if array is not None:
+            packed = io.BytesIO()
+            np.lib.format.write_array(packed, array, version=(1, 0))
+            members[member] = packed.getvalue()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        with pytest.raises(SceneError) as excinfo:
+            load_scene(path)
+        assert one_line(excinfo, "scene.npz")
+
+
+class TestImport:
+    def write_mall(self, path, roi_value=1):
+        scale = np.repeat(np.linspace(0.3, 1.2, SIZE[1])[:, None], SIZE[0], axis=1)
+        mask = np.zeros(SIZE[::-1], np.uint8)
+        mask[20:] = roi_value
+        scipy.io.savemat(path, {"roi": {"mask": mask}, "pMapN": 1 / scale**2})
+        return scale
+
+    def test_mall(self, tmp_path):
+        scale = self.write_mall(tmp_path / "perspective_roi.mat")
+        scene = import_scene(tmp_path / "perspective_roi.mat")
+        assert scene.size_wh == SIZE
+        np.testing.assert_allclose(scene.person_height, MALL_PERSON_HEIGHT * scale, rtol=1e-5)
+        assert scene.roi[20:].all()
+        assert not scene.roi[:20].any()
+        assert scene.height_origin == "imported"
+
+    def test_ucsd_from_two_files_in_any_order(self, tmp_path):
+        relative = np.repeat(np.linspace(0.5, 1, 158)[:, None], 238, axis=1)
+        scipy.io.savemat(tmp_path / "dmap3.mat", {"dmap": {"pmapxy": relative, "pmapy": 1 / relative}})
+        mask = np.zeros((158, 238), np.uint8)
+        mask[:, :100] = 1
+        scipy.io.savemat(tmp_path / "roi.mat", {"roi": {"xi": [1.0], "mask": mask}})
+        files = [tmp_path / "dmap3.mat", tmp_path / "roi.mat"]
+        one, other = import_scene(*files), import_scene(*files[::-1])
+        assert same(one, other)
+        assert one.size_wh == (238, 158)
+        assert one.person_height[-1, 0] == pytest.approx(2 * one.person_height[0, 0])
+        assert one.roi.sum() == 158 * 100
+        assert import_scene(files[0]).roi.all()
+
+    def test_what_is_no_scene_is_one_line(self, tmp_path):
+        path = tmp_path / "x.mat"
+        self.write_mall(path)
+        whole = path.read_bytes()
+        self.write_mall(path, roi_value=0)
+        empty = path.read_bytes()
+        foreign, no_map, no_mask = (tmp_path / name for name in ("foreign.mat", "no_map.mat", "no_mask.mat"))
+        scipy.io.savemat(foreign, {"x": [1.0]})
+        scipy.io.savemat(no_map, {"roi": {"mask": [[1]]}})
+        scipy.io.savemat(no_mask, {"roi": {"xi": [[1]]}})
+        contents = [b"", b"text", whole[:200], whole[:-100], empty]
+        contents += [file.read_bytes() for file in (foreign, no_map, no_mask)]
+        for content in contents:
+            path.write_bytes(content)
+            with pytest.raises(SceneError) as excinfo:
+                import_scene(path)
+            assert one_line(excinfo)
+        with pytest.raises(SceneError, match="missing"):
+            import_scene(tmp_path / "missing.mat")
+
+    def test_maps_of_two_sizes(self, tmp_path):
+        self.write_mall(tmp_path / "a.mat")
+        scipy.io.savemat(tmp_path / "b.mat", {"roi": {"mask": np.ones((9, 9))}})
+        with pytest.raises(SceneError) as excinfo:
+            import_scene(tmp_path / "a.mat", tmp_path / "b.mat")
+        assert one_line(excinfo, "9x9", "160x120")
+
+    def test_the_real_files(self, data_dir):
+        mall = import_scene(data_dir / "mall" / "perspective_roi.mat")
+        assert mall.size_wh == (640, 480)
+        # Women in frame 1001, measured by eye: rows 258 to 372, and 165 to 255 farther away.
+        assert mall.person_height[315, 467] == pytest.approx(114, rel=0.1)
+        assert mall.person_height[210, 160] == pytest.approx(90, rel=0.1)
+        ucsd = data_dir / "ucsd"
+        scene = import_scene(ucsd / "vidf1_33_dmap3.mat", ucsd / "vidf1_33_roi_mainwalkway.mat")
+        assert scene.size_wh == (238, 158)
+        assert 0.4 < scene.roi.mean() < 0.6
+
+
+def walking(n_frames, size_wh, slope, intercept, rng):
+    width, height = size_wh
+    for _ in range(n_frames):
+        image = np.full((height, width, 3), (150, 155, 160), np.float64)
+        for foot in np.sort(rng.uniform(0.45, 0.95, 3) * height):
+            tall, x = slope * foot + intercept, rng.uniform(0.1, 0.9) * width
+            body, middle = rng.integers(0, 80, 3).tolist(), (round(x), round(foot - tall / 2))
+            cv2.ellipse(image, middle, (round(0.2 * tall), round(0.5 * tall)), 0, 0, 360, body, -1)
+        yield np.clip(image + rng.normal(0, 2, image.shape), 0, 255).astype(np.uint8)
+
+
+class TestEstimate:
+    def test_finds_the_heights_at_any_resolution(self):
+        size_wh = (640, 480)
+        frames = list(walking(30, size_wh, 0.3, 20.0, np.random.default_rng(0)))
+        scene = estimate_scene(frames, size_wh, [((0, 200), (639, 200), (639, 479), (0, 479))])
+        assert (scene.roi_origin, scene.height_origin) == ("given", "estimated")
+        assert scene.height_reliability > 0.6
+        for row in (250, 440):
+            assert scene.line.slope * row + scene.line.intercept == pytest.approx(0.3 * row + 20, rel=0.1)
+        assert scene.line.smallest < 0.3 * 216 + 20
+        assert scene.line.largest > 0.3 * 456 + 20
+        assert not scene.roi[100, 100]
+        assert "estimated" in scene.describe()[1]
+
+    @pytest.mark.parametrize("n_frames", [0, 3, 20])
+    def test_without_motion_the_typical_camera_is_assumed(self, n_frames):
+        frame = np.random.default_rng(0).integers(0, 256, (120, 160, 3)).astype(np.uint8)
+        scene = estimate_scene([frame] * n_frames, SIZE)
+        assert same(scene, scene_from(SIZE))
+
+    @pytest.mark.parametrize(
+        ("clip", "truth", "worst"),
+        [
+            ("pets2009/vtest.avi", "pets2009/PETS09-S2L1_gt_001-400.txt", 0.06),
+            ("tud/TUD-Campus/TUD-Campus.mp4", "tud/TUD-Campus/gt.txt", 0.12),
+            ("tud/TUD-Stadtmitte/TUD-Stadtmitte.mp4", "tud/TUD-Stadtmitte/gt.txt", 0.09),
+        ],
+    )
+    def test_real_footage(self, data_dir, clip, truth, worst):
+        capture = cv2.VideoCapture(str(data_dir / clip))
+        frames = [frame for ok, frame in iter(capture.read, (False, None))]
+        capture.release()
+        frames = frames[:: -(-len(frames) // 60)]
+        boxes = np.loadtxt(data_dir / truth, delimiter=",")
+        scene = estimate_scene(frames, frames[0].shape[1::-1])
+        feet, heights = boxes[:, 3] + boxes[:, 5], boxes[:, 5]
+        found = np.maximum(scene.line.slope * feet + scene.line.intercept, 1)
+        assert np.median(np.abs(np.log(found / heights))) < worst
+        assert scene.height_reliability > 0.5
+
+
+class TestDraw:
+    def test_shows_region_people_and_text(self, given_scene):
+        frame = np.full((120, 160, 3), 200, np.uint8)
+        image = draw_scene(given_scene, frame)
+        assert image.shape[0] > 120
+        assert image.shape[1] == 160
+        assert (image[5, 5] == 66).all()  # outside the region
+        assert (frame == 200).all()
+        drawn = (image[:120] != np.where(given_scene.roi[..., None], frame, frame // 3)).any(axis=2)
+        assert drawn[:, :].sum() > 200
+        assert image[120:].max() > 200
+
+    def test_brings_another_size_to_the_scenes(self, mask_scene):
+        assert draw_scene(mask_scene, np.zeros((240, 320, 3), np.uint8)).shape[1] == 160
+
+
+class TestParse:
+    def test_reads_points_and_people(self):
+        assert parse_polygon(" 10,20  30.5,40 -3,1e1 ") == ((10, 20), (30.5, 40), (-3, 10))
+        assert parse_person("100, 200,50.5") == (100, 200, 50.5)
+
+    @pytest.mark.parametrize(
+        "text", ["", "1,2 3,4", "1,2 3,4 5", "1,2 3,4 5,x", "1,2 3,4 5,6,7", "1,2 3,4 5,nan"]
+    )
+    def test_refuses_other_polygons(self, text):
+        with pytest.raises(SceneError) as excinfo:
+            parse_polygon(text)
+        assert one_line(excinfo, "x,y")
+
+    @pytest.mark.parametrize("text", ["", "1,2", "1,2,3,4", "a,b,c", "1,2,inf", "1;2;3\n"])
+    def test_refuses_other_people(self, text):
+        with pytest.raises(SceneError) as excinfo:
+            parse_person(text)
+        assert one_line(excinfo, "x,foot_y,height")
+
+
+def test_height_line_scaled_is_the_same_person():
+    line = HeightLine(0.3, 12.0, 5.0, 90.0)
+    twice = line.scaled(2)
+    row = 100
+    assert twice.slope * (2 * row + 0.5) + twice.intercept == pytest.approx(2 * (0.3 * row + 12))

@@ -1,0 +1,273 @@
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from features.perspective import (
+    MAX_SLOPE,
+    TRUSTED_RELIABILITY,
+    TYPICAL_SLOPE,
+    depth_cells,
+    estimate_height_line,
+    height_line_of_masks,
+    height_map,
+    moving_differences,
+    person_like_blobs,
+    typical_line,
+)
+
+SIZE = (320, 240)
+
+
+def draw_person(image, x, foot_row, height, colour):
+    """A head on a body on two legs, about 0.4 times as wide as tall, the lowest row being foot_row."""
+    top = foot_row - height
+    cv2.circle(image, (round(x), round(top + 0.08 * height)), max(1, round(0.08 * height)), colour, -1)
+    cv2.ellipse(image, (round(x), round(top + 0.38 * height)), (round(0.2 * height), round(0.26 * height)),
+                0, 0, 360, colour, -1)  # fmt: skip
+    for side in (-1, 1):
+        left = x + side * 0.1 * height
+        cv2.rectangle(image, (round(left - 0.06 * height), round(top + 0.5 * height)),
+                      (round(left + 0.06 * height), round(foot_row)), colour, -1)  # fmt: skip
+
+
+def crowd_masks(slope, intercept, n_masks, rng, people=4, parts=0, groups=0, size_wh=SIZE):
+    """Masks of people on a line of height over foot row, with cut people and pairs that overlap in depth."""
+    width, height = size_wh
+    for _ in range(n_masks):
+        mask = np.zeros((height, width), np.uint8)
+        for kind in ["person"] * people + ["part"] * parts + ["group"] * groups:
+            foot = rng.uniform(0.35, 0.97) * height
+            tall = (slope * foot + intercept) * rng.normal(1, 0.04)
+            x = rng.uniform(0.1, 0.9) * width
+            draw_person(mask, x, foot, tall, 1)
+            if kind == "part":
+                cut = foot - tall * rng.uniform(0.2, 0.8)
+                mask[round(cut) : round(foot) + 2, round(x - tall / 2) : round(x + tall / 2)] = 0
+            if kind == "group":
+                farther = foot - 0.5 * tall
+                draw_person(mask, x + 0.2 * tall, farther, slope * farther + intercept, 1)
+        yield mask.astype(bool)
+
+
+def worst_error(estimate, slope, intercept, rows):
+    true = slope * rows + intercept
+    return np.abs(np.log((estimate.slope * rows + estimate.intercept) / true)).max()
+
+
+class TestHeightMap:
+    @given(slope=st.floats(0, 1.8), intercept=st.floats(-100, 100), foot=st.floats(0, 600))
+    def test_is_the_height_of_the_person_whose_centre_is_there(self, slope, intercept, foot):
+        height = slope * foot + intercept
+        centre = foot - height / 2
+        if not (5 < height < 900 and 1 <= centre <= 478):
+            return
+        map_ = height_map(slope, intercept, (3, 480), smallest=1, largest=1000)
+        below, above = map_[int(centre), 1], map_[int(centre) + 1, 1]
+        part = centre - int(centre)
+        assert below * (1 - part) + above * part == pytest.approx(height, rel=1e-3, abs=1e-2)
+
+    def test_is_clipped_and_constant_along_rows(self):
+        map_ = height_map(0.5, -50, (4, 400), smallest=12, largest=90)
+        assert map_.shape == (400, 4)
+        assert map_.dtype == np.float32
+        assert map_[0, 0] == 12  # above the horizon
+        assert map_[-1, 0] == 90
+        assert (map_ == map_[:, :1]).all()
+
+    def test_slope_zero_is_a_constant_height(self):
+        assert (height_map(0.0, 40.0, (3, 5), 1, 100) == 40).all()
+
+    @pytest.mark.parametrize(
+        ("slope", "smallest", "largest"),
+        [(-0.1, 1, 2), (MAX_SLOPE + 0.01, 1, 2), (float("nan"), 1, 2), (0.2, 0, 2), (0.2, 3, 2)],
+    )
+    def test_refuses_lines_of_no_camera(self, slope, smallest, largest):
+        with pytest.raises(ValueError, match="must"):
+            height_map(slope, 10.0, (4, 4), smallest, largest)
+
+
+class TestDepthCells:
+    def test_bands_and_columns_hold_equal_ground(self):
+        heights = height_map(0.3, 30, (300, 400), 1, 1000)
+        roi = np.zeros((400, 300), np.uint8)
+        cv2.fillPoly(roi, [np.array([[150, 0], [299, 250], [200, 399], [0, 300]])], 1)
+        roi = roi.astype(bool)
+        labels = depth_cells(heights, roi, 5, 4)
+        assert labels.dtype == np.int32
+        assert ((labels >= 0) == roi).all()
+        ground = np.bincount(labels[roi], (1.0 / heights[roi]) ** 2, 20).reshape(5, 4)
+        assert ground.sum(axis=1) == pytest.approx(np.full(5, ground.sum() / 5), rel=0.03)
+        assert ground == pytest.approx(np.full((5, 4), ground.sum() / 20), rel=0.12)
+
+    def test_numbers_go_from_far_left_to_near_right(self):
+        labels = depth_cells(np.ones((6, 8)), np.ones((6, 8), bool), 3, 2)
+        assert labels.tolist() == [[k] * 4 + [k + 1] * 4 for k in (0, 0, 2, 2, 4, 4)]
+
+    def test_far_bands_are_thinner_than_near_ones(self):
+        heights = height_map(0.4, 20, (50, 300), 1, 1000)
+        bands = depth_cells(heights, np.ones((300, 50), bool), 4, 1)[:, 0]
+        assert (np.diff(np.bincount(bands)) > 0).all()
+
+    def test_degenerate_regions(self):
+        heights = np.full((10, 10), 5.0)
+        nothing = np.zeros((10, 10), bool)
+        assert (depth_cells(heights, nothing, 3, 3) == -1).all()
+        pixel = nothing.copy()
+        pixel[4, 7] = True
+        labels = depth_cells(heights, pixel, 3, 3)
+        assert labels[4, 7] >= 0
+        assert (labels >= 0).sum() == 1
+
+    @given(
+        roi=hnp.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 12))),
+        rows=st.integers(1, 5),
+        columns=st.integers(1, 5),
+    )
+    def test_labels_exactly_the_region(self, roi, rows, columns):
+        heights = np.linspace(3, 9, roi.size).reshape(roi.shape)
+        labels = depth_cells(heights, roi, rows, columns)
+        assert ((labels >= 0) == roi).all()
+        assert labels.max(initial=-1) < rows * columns
+
+    def test_refuses_no_cells_and_other_shapes(self):
+        with pytest.raises(ValueError, match="at least one"):
+            depth_cells(np.ones((2, 2)), np.ones((2, 2), bool), 0, 1)
+        with pytest.raises(ValueError, match="shape"):
+            depth_cells(np.ones((2, 3)), np.ones((2, 2), bool), 1, 1)
+
+
+class TestPersonLikeBlobs:
+    def test_measures_whole_people_only(self):
+        mask = np.zeros((200, 300), np.uint8)
+        draw_person(mask, 60, 150, 60, 1)
+        draw_person(mask, 150, 199, 60, 1)  # its feet are cut by the border
+        mask[20:30, 200:290] = 1  # a car
+        mask[100:103, 250:252] = 1  # noise
+        blobs = person_like_blobs(mask.astype(bool))
+        assert len(blobs) == 1
+        foot, height, width = blobs[0]
+        assert foot == pytest.approx(151, abs=1)
+        assert height == pytest.approx(61, abs=2)
+        assert 0.3 < width / height < 0.5
+
+    def test_joins_a_person_cut_by_a_thin_gap(self):
+        mask = np.zeros((400, 200), np.uint8)
+        draw_person(mask, 100, 300, 150, 1)
+        mask[230:233] = 0
+        assert len(person_like_blobs(mask.astype(bool))) == 1
+
+
+class TestHeightLineOfMasks:
+    @pytest.mark.parametrize(("slope", "intercept"), [(0.15, 20.0), (0.35, -10.0), (0.9, -60.0)])
+    def test_finds_the_line_among_parts_and_groups(self, slope, intercept):
+        masks = list(crowd_masks(slope, intercept, 40, np.random.default_rng(1), 2, 2, 1))
+        estimate = height_line_of_masks(masks)
+        rows = np.linspace(0.45, 0.9, 5) * SIZE[1]
+        assert worst_error(estimate, slope, intercept, rows) < 0.1
+        assert estimate.reliability > 0.6
+        assert (
+            estimate.smallest < slope * rows[0] + intercept < slope * rows[-1] + intercept < estimate.largest
+        )
+
+    def test_many_parts_do_not_pull_it_down(self):
+        masks = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(2), 1, 4))
+        estimate = height_line_of_masks(masks)
+        assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.15
+
+    def test_scales_with_the_image(self):
+        rng = np.random.default_rng(3)
+        masks = list(crowd_masks(0.3, 10.0, 20, rng))
+        twice = [
+            cv2.resize(m.astype(np.uint8), None, fx=2, fy=2, interpolation=cv2.INTER_NEAREST) > 0
+            for m in masks
+        ]
+        one, two = height_line_of_masks(masks), height_line_of_masks(twice)
+        rows = np.array([120.0, 200.0])
+        ratio = (two.slope * 2 * rows + two.intercept) / (one.slope * rows + one.intercept)
+        assert ratio == pytest.approx(2, rel=0.04)
+
+    @pytest.mark.parametrize("n_masks", [1, 30])
+    def test_nothing_moves_gives_the_typical_line(self, n_masks):
+        estimate = height_line_of_masks([np.zeros((240, 320), bool)] * n_masks)
+        assert (estimate.slope, estimate.intercept) == typical_line(240)
+        assert estimate.slope == TYPICAL_SLOPE
+        assert estimate.reliability == 0
+        assert estimate.n_people == 0
+
+    def test_does_not_trust_noise(self):
+        rng = np.random.default_rng(4)
+        masks = []
+        for _ in range(60):
+            mask = np.zeros((240, 320), bool)
+            for _ in range(5):
+                height = int(np.exp(rng.uniform(np.log(8), np.log(120))))
+                width = max(1, int(height / np.exp(rng.uniform(0, np.log(5)))))
+                x, y = rng.integers(1, 319 - width), rng.integers(1, 239 - height)
+                mask[y : y + height, x : x + width] = True
+            masks.append(mask)
+        estimate = height_line_of_masks(masks)
+        assert estimate.reliability == 0 or estimate.reliability < 2 * TRUSTED_RELIABILITY
+
+    def test_few_people_are_less_reliable_than_many(self):
+        masks = list(crowd_masks(0.3, 10.0, 30, np.random.default_rng(5), people=2))
+        assert height_line_of_masks(masks[:1]).reliability < 0.5 < height_line_of_masks(masks).reliability
+
+
+class TestMovingDifferences:
+    def frames(self, rng, gains=(1.0,) * 12):
+        scene = cv2.resize(rng.integers(60, 160, (12, 16, 3)).astype(np.uint8), (160, 120))
+        for k, gain in enumerate(gains):
+            image = np.clip(scene * gain + rng.normal(0, 2, scene.shape), 0, 255).astype(np.uint8)
+            cv2.rectangle(image, (10 * k, 40), (10 * k + 8, 70), (20, 20, 250), -1)
+            yield image
+
+    def test_shows_what_moves_and_no_noise(self):
+        frames = list(self.frames(np.random.default_rng(0)))
+        for k, difference in enumerate(moving_differences(frames)):
+            assert difference.dtype == np.uint8
+            assert difference[45:66, 10 * k + 2 : 10 * k + 7].min() > 30
+            difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
+            assert (difference > 0).mean() < 0.01
+
+    def test_ignores_changes_of_the_light(self):
+        frames = list(self.frames(np.random.default_rng(0), gains=np.linspace(0.8, 1.2, 12)))
+        for k, difference in enumerate(moving_differences(frames)):
+            difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
+            assert (difference > 16).mean() < 0.01
+
+    def test_one_frame_has_no_motion(self):
+        frame = np.random.default_rng(0).integers(0, 256, (50, 40, 3)).astype(np.uint8)
+        assert not moving_differences([frame])[0].any()
+
+
+def walking_frames(slope, intercept, n_frames, rng, size_wh=SIZE):
+    """Three people at a time on grey ground, with soft shadows beside their feet."""
+    width, height = size_wh
+    ground = np.clip(rng.normal(130, 6, (height, width, 1)) + np.array([0, 4, 8]), 0, 255)
+    for _ in range(n_frames):
+        image = ground.copy()
+        for foot in np.sort(rng.uniform(0.4, 0.95, 3) * height):
+            tall, x = slope * foot + intercept, rng.uniform(0.1, 0.9) * width
+            shadow = np.zeros((height, width), np.uint8)
+            middle = (round(x + 0.5 * tall), round(foot))
+            cv2.ellipse(shadow, middle, (round(0.5 * tall), 3), 0, 0, 360, 1, -1)
+            image[shadow > 0] *= 0.7
+            draw_person(image, x, foot, tall, rng.integers(0, 80, 3).tolist())
+        yield np.clip(image + rng.normal(0, 2, image.shape), 0, 255).astype(np.uint8)
+
+
+class TestEstimateHeightLine:
+    def test_finds_the_line_in_frames(self):
+        frames = list(walking_frames(0.3, 10.0, 40, np.random.default_rng(6)))
+        estimate = estimate_height_line(frames)
+        assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.1
+        assert estimate.reliability > 0.6
+
+    def test_still_footage_gives_the_typical_line(self):
+        rng = np.random.default_rng(7)
+        still = rng.integers(0, 256, (120, 160, 3)).astype(np.float64)
+        frames = [np.clip(still + rng.normal(0, 3, still.shape), 0, 255).astype(np.uint8) for _ in range(20)]
+        assert estimate_height_line(frames).reliability == 0

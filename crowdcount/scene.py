@@ -32,7 +32,8 @@ from .errors import SceneError
 from .storage import atomic_path, load_arrays, save_arrays
 
 VERSION = 1
-MAX_SIDE = 16384  # pixels: the largest width or height of a frame
+#: Largest width or height, and largest number of pixels of a frame: a line of JSON must not fill the memory.
+MAX_SIDE, MAX_PIXELS = 16384, 1 << 26
 #: Footage is reduced to at most so many rows before people are looked for in it.
 ESTIMATION_ROWS = 360
 #: With fewer frames there is no background to tell people from.
@@ -493,6 +494,8 @@ def _validated(model, content, path):
 
 def _assembled(description: _Description, arrays) -> Scene:
     size_wh, polygons, line = description.size_wh, description.polygons, description.line
+    if size_wh[0] * size_wh[1] > MAX_PIXELS:
+        raise SceneError(f"expected frames of up to {MAX_PIXELS} pixels, found {size_wh[0]}x{size_wh[1]}")
     if line is not None:
         line = HeightLine(**dict(line))
         person_height = _map_of(line, size_wh)

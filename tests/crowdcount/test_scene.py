@@ -239,6 +239,7 @@ class TestFiles:
             lambda c: c.update(size_wh=[0, 120]),
             lambda c: c.update(size_wh=[160, 10**9]),
             lambda c: c.update(size_wh=[160.5, 120]),
+            lambda c: c.update(size_wh=[16384, 16384]),
             lambda c: c.update(polygons=[[[0, 0], [1, 1]]]),
             lambda c: c.update(polygons=[]),
             lambda c: c.update(polygons=None),

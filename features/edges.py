@@ -5,7 +5,7 @@ import numpy as np
 
 from .geometry import Geometry
 from .schema import Quantity
-from .size import N_ORIENTATIONS, orientation_bins, with_whole
+from .size import N_ORIENTATIONS, orientation_bins
 
 QUANTITIES = (
     Quantity("edges", "edges", "h", additive=True),
@@ -32,8 +32,8 @@ def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:
 
     Returns
     -------
-    (1 + n_cells, 8) float64
-        One row for the whole region, then one per cell; columns as `QUANTITIES`. No edges give zeros.
+    (n_regions, 8) float64
+        Columns as `QUANTITIES`. No edges give zeros.
     """
     gradient_x = cv2.Sobel(grey, cv2.CV_16S, 1, 0)
     gradient_y = cv2.Sobel(grey, cv2.CV_16S, 0, 1)
@@ -42,13 +42,13 @@ def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:
     bins = orientation_bins(
         gradient_x.ravel()[pixels].astype(np.float32), gradient_y.ravel()[pixels].astype(np.float32)
     )
-    directed = with_whole(geometry.sums(pixels, geometry.scale.ravel()[pixels], bins, N_ORIENTATIONS))
+    directed = geometry.sums(pixels, geometry.scale[pixels], bins, N_ORIENTATIONS)
     dimension = minkowski_dimension(pixels, geometry)
     return np.hstack([directed.sum(axis=1, keepdims=True), directed, dimension[:, None]])
 
 
 def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
-    """Box-counting dimension of a set of pixels, in the whole region and in each cell.
+    """Box-counting dimension of a set of pixels, in each region.
 
     The slope of log N(r) over log 1/r, N(r) the number of boxes of side r that hold a pixel of the set
     (Marana, Costa, Lotufo & Velastin 1999, "Estimating crowd density with Minkowski fractal dimension").
@@ -61,18 +61,17 @@ def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
 
     Returns
     -------
-    (1 + n_cells,) float64, between 0 and 2; 0 for an empty set.
+    (n_regions,) float64, between 0 and 2; 0 for an empty set.
     """
-    height, width = geometry.cells.shape
+    height, width = geometry.person_height.shape
     rows, columns = np.divmod(pixels, width)
-    cells = geometry.cells.ravel()[pixels].astype(np.intp)
-    log_counts = np.empty((len(BOX_SIZES), geometry.n_cells + 1))
+    log_counts = np.empty((len(BOX_SIZES), geometry.n_regions))
     for i, side in enumerate(BOX_SIZES):
         boxes_wide, boxes_high = -(-width // side), -(-height // side)
         box = (rows // side) * boxes_wide + columns // side
-        occupied = np.zeros((geometry.n_cells, boxes_high * boxes_wide), bool)
-        occupied[cells, box] = True
-        counts = [np.count_nonzero(occupied.any(axis=0)), *np.count_nonzero(occupied, axis=1)]
-        log_counts[i] = np.log(np.maximum(counts, 1))
+        occupied = np.zeros((geometry.n_regions, boxes_high * boxes_wide), bool)
+        for grid in geometry.flat_grids:
+            occupied[grid[pixels], box] = True
+        log_counts[i] = np.log(np.maximum(np.count_nonzero(occupied, axis=1), 1))
     log_sides = np.log(BOX_SIZES) - np.log(BOX_SIZES).mean()
     return -(log_sides @ log_counts) / (log_sides @ log_sides)

@@ -1,4 +1,4 @@
-"""What every feature family needs to know of a scene: where the cells are and how tall a person is there."""
+"""What every feature family needs to know of a scene: its regions, and how tall a person is where."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,72 +8,81 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Cells and perspective of a scene at the working resolution.
+    """Regions and perspective of a scene at the working resolution.
 
     Parameters
     ----------
-    cells : (H, W) int32
-        Number of the cell that each pixel belongs to, 0 … n_cells − 1, and −1 outside the region of interest.
+    grids : (n_grids, H, W) int32
+        Several divisions of the region of interest, from the whole down to fine cells. Each gives the number
+        of the region that a pixel belongs to; −1 outside the region of interest, alike in all grids. Numbers
+        go on from grid to grid, so that a region is known by its number alone.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel; positive.
+    n_regions : int
+        Number of regions, empty ones included.
 
     Raises
     ------
     ValueError
-        When the two maps differ in shape, a height is not positive, or no pixel lies in a cell.
+        When the maps differ in shape, a height is not positive, or no pixel lies in a region.
     """
 
-    cells: np.ndarray
+    grids: np.ndarray
     person_height: np.ndarray
+    n_regions: int
 
     def __post_init__(self):
-        if self.cells.ndim != 2 or self.cells.shape != self.person_height.shape:
+        if self.grids.ndim != 3 or self.grids.shape[1:] != self.person_height.shape:
             raise ValueError(
-                f"cells and person_height must be images of one shape, got {self.cells.shape} and "
+                f"grids must be a stack of images of person_height's shape, got {self.grids.shape} and "
                 f"{self.person_height.shape}"
             )
         if not (self.person_height > 0).all():
             raise ValueError("person_height must be positive at every pixel")
-        if self.cells.max() < 0:
-            raise ValueError("no pixel lies in a cell: the region of interest is empty")
-
-    @cached_property
-    def n_cells(self) -> int:
-        """Number of cells."""
-        return int(self.cells.max()) + 1
+        if not self.roi.any():
+            raise ValueError("no pixel lies in a region: the region of interest is empty")
+        if self.grids.max() >= self.n_regions:
+            raise ValueError(f"region {self.grids.max()} is beyond the {self.n_regions} regions")
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """(H, W) float32, 1 / pixels: the length of one pixel in person heights."""
-        return (1.0 / self.person_height).astype(np.float32)
+        """(H·W,) float32, 1 / pixels: the length of one pixel in person heights."""
+        return (1.0 / self.person_height).astype(np.float32).ravel()
 
     @cached_property
     def area_scale(self) -> np.ndarray:
-        """(H, W) float32: the area of one pixel in squared person heights."""
+        """(H·W,) float32: the area of one pixel in squared person heights."""
         return self.scale**2
 
     @cached_property
     def roi(self) -> np.ndarray:
-        """(H, W) bool: True where the pixel belongs to a cell."""
-        return self.cells >= 0
+        """(H, W) bool: True where the pixel belongs to a region."""
+        return self.grids[0] >= 0
 
-    def sums(self, pixels, weights, bins=None, n_bins=1) -> np.ndarray:
-        """Sum `weights` per cell, or per cell and bin.
+    @cached_property
+    def flat_grids(self) -> np.ndarray:
+        """(n_grids, H·W) int32: the grids, by flat pixel index."""
+        return self.grids.reshape(len(self.grids), -1)
+
+    def sums(self, pixels, weights=None, bins=0, n_bins=1) -> np.ndarray:
+        """Sum `weights` per region and bin.
 
         Parameters
         ----------
         pixels : (k,) int
             Flat indices of pixels inside the region of interest.
-        weights : (k,) float or None
-            What each pixel adds; None for 1, which gives integers.
-        bins : (k,) int in 0 … n_bins − 1, optional
+        weights : (k,) float, optional
+            What each pixel adds; 1 without.
+        bins : (k,) int in 0 … n_bins − 1, or 0
             Bin of each pixel.
+        n_bins : int
 
         Returns
         -------
-        (n_cells, n_bins) float64, or int64 without weights
+        (n_regions, n_bins) float64
         """
-        index = self.cells.ravel()[pixels].astype(np.intp)
-        if bins is not None:
-            index = index * n_bins + bins
-        return np.bincount(index, weights, self.n_cells * n_bins).reshape(self.n_cells, n_bins)
+        total = np.zeros(self.n_regions * n_bins)
+        for grid in self.flat_grids:
+            index = grid[pixels] * np.intp(n_bins) + bins
+            total += np.bincount(index, weights, len(total))
+        return total.reshape(self.n_regions, n_bins)

@@ -8,7 +8,7 @@ VIEWS = ("size", "edges", "texture")
 
 @dataclass(frozen=True)
 class Quantity:
-    """One value that is measured in every region (the whole region of interest, then each cell).
+    """One value that is measured in every region of the scene.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class Quantity:
     unit : str
         Unit in which it is given; "h" is the height of a standing person at that place.
     additive : bool
-        True when the value of the whole region is the sum of the cells' values.
+        True when a region's value is the sum of the values of its parts.
     """
 
     name: str
@@ -30,40 +30,39 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a feature vector: every quantity for the whole region, then for each cell.
+    """The columns of a feature vector: every quantity for the first region, then for the next, ….
 
     Parameters
     ----------
     quantities : sequence of Quantity
-    n_cells : int
-        Number of cells along the scene's depth; the whole region comes before them.
+    regions : sequence of str
+        Names of the regions.
     """
 
     quantities: tuple[Quantity, ...]
-    n_cells: int
+    regions: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
-        """Column names, `whole.area`, …, `cell0.area`, ….
+        """Column names.
 
-        >>> Schema((Quantity("area", "size", "h²", True),), 1).names
+        >>> Schema((Quantity("area", "size", "h²", True),), ("whole", "cell0")).names
         ['whole.area', 'cell0.area']
         """
-        regions = ["whole", *(f"cell{k}" for k in range(self.n_cells))]
-        return [f"{region}.{quantity.name}" for region in regions for quantity in self.quantities]
+        return [f"{region}.{quantity.name}" for region in self.regions for quantity in self.quantities]
 
     @property
     def units(self) -> list[str]:
         """Unit of each column."""
-        return [quantity.unit for quantity in self.quantities] * (self.n_cells + 1)
+        return [quantity.unit for quantity in self.quantities] * len(self.regions)
 
     def views(self) -> list[list[int]]:
         """Column indices of each view, in the order of `VIEWS`."""
-        views = [quantity.view for quantity in self.quantities] * (self.n_cells + 1)
+        views = [quantity.view for quantity in self.quantities] * len(self.regions)
         return [[i for i, view in enumerate(views) if view == wanted] for wanted in VIEWS]
 
     def __len__(self) -> int:
-        return len(self.quantities) * (self.n_cells + 1)
+        return len(self.quantities) * len(self.regions)
 
 
 def check_quantities(quantities: Sequence[Quantity]) -> tuple[Quantity, ...]:

@@ -43,11 +43,6 @@ def ratio(numerator, denominator) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
-def with_whole(cells) -> np.ndarray:
-    """Put the sum over the cells, which is the whole region's value of an additive quantity, before them."""
-    return np.concatenate([cells.sum(axis=0, keepdims=True), cells])
-
-
 def size_features(mask, geometry: Geometry) -> np.ndarray:
     """Measure the size view.
 
@@ -59,27 +54,26 @@ def size_features(mask, geometry: Geometry) -> np.ndarray:
 
     Returns
     -------
-    (1 + n_cells, 10) float64
-        One row for the whole region, then one per cell; columns as `QUANTITIES`. An empty mask gives zeros.
+    (n_regions, 10) float64
+        Columns as `QUANTITIES`. An empty mask gives zeros.
     """
     mask = mask.view(np.uint8)
     foreground = np.flatnonzero(mask)
-    area_scale = geometry.area_scale.ravel()
-    area = geometry.sums(foreground, area_scale[foreground])
+    pixel_area = geometry.area_scale[foreground]
+    area = geometry.sums(foreground, pixel_area)
 
     outline = np.flatnonzero(mask & ~cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE))
     smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
     normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
     normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
-    length = geometry.scale.ravel()[outline]
+    length = geometry.scale[outline]
     directed = geometry.sums(outline, length, orientation_bins(normal_x, normal_y), N_ORIENTATIONS)
 
     n_blobs, labels = cv2.connectedComponents(mask, connectivity=8, ltype=cv2.CV_32S)
     blob = labels.ravel()[foreground]
-    blob_area = np.bincount(blob, area_scale[foreground], n_blobs)
-    # A blob that spans several cells counts in each with the share of its area there.
-    blobs = geometry.sums(foreground, area_scale[foreground] / blob_area[blob])
+    blob_area = np.bincount(blob, pixel_area, n_blobs)
+    # A blob that spans several regions counts in each with the share of its area there.
+    blobs = geometry.sums(foreground, pixel_area / blob_area[blob])
 
-    area, directed, blobs = with_whole(area), with_whole(directed), with_whole(blobs)
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])

@@ -8,7 +8,6 @@ import numpy as np
 
 from .geometry import Geometry
 from .schema import Quantity
-from .size import with_whole
 
 ANGLES = (0, 45, 90, 135)
 #: Offset (rows, columns) of the second pixel of a pair for each angle, at distance 1.
@@ -39,20 +38,20 @@ def texture_features(grey, mask, geometry: Geometry) -> np.ndarray:
 
     Returns
     -------
-    (1 + n_cells, 26) float64
-        One row for the whole region, then one per cell; columns as `QUANTITIES`. An empty mask gives zeros.
+    (n_regions, 26) float64
+        Columns as `QUANTITIES`. An empty mask gives zeros.
     """
     statistics = [glcm_statistics(glcm(grey, mask, geometry, offset)) for offset in _OFFSETS]
     pixels = np.flatnonzero(mask)
     codes = lbp_codes(grey, pixels)
-    histogram = geometry.sums(pixels, geometry.area_scale.ravel()[pixels], codes, N_LBP_CODES)
-    return np.hstack([*statistics, with_whole(histogram)])
+    histogram = geometry.sums(pixels, geometry.area_scale[pixels], codes, N_LBP_CODES)
+    return np.hstack([*statistics, histogram])
 
 
 def glcm(grey, mask, geometry: Geometry, offset) -> np.ndarray:
     """Symmetric grey-level co-occurrence counts of the pairs that lie in the foreground with both pixels.
 
-    A pair belongs to the cell of its first pixel.
+    A pair belongs to the regions of its first pixel.
 
     Parameters
     ----------
@@ -64,8 +63,7 @@ def glcm(grey, mask, geometry: Geometry, offset) -> np.ndarray:
 
     Returns
     -------
-    (1 + n_cells, N_LEVELS, N_LEVELS) float64
-        Counts; the whole region, then each cell.
+    (n_regions, N_LEVELS, N_LEVELS) float64
     """
     height, width = grey.shape
     row_step, column_step = offset
@@ -78,8 +76,8 @@ def glcm(grey, mask, geometry: Geometry, offset) -> np.ndarray:
     first = np.flatnonzero(pairs)
     levels = grey.ravel() // (256 // N_LEVELS)
     pair_code = levels[first].astype(np.intp) * N_LEVELS + levels[first + row_step * width + column_step]
-    counts = with_whole(geometry.sums(first, None, pair_code, N_LEVELS**2)).reshape(-1, N_LEVELS, N_LEVELS)
-    return (counts + counts.transpose(0, 2, 1)).astype(np.float64)
+    counts = geometry.sums(first, None, pair_code, N_LEVELS**2).reshape(-1, N_LEVELS, N_LEVELS)
+    return counts + counts.transpose(0, 2, 1)
 
 
 def glcm_statistics(counts) -> np.ndarray:

@@ -1,0 +1,164 @@
+"""Counting the people in the frames of a source."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .errors import ModelError
+from .model import CounterModel, default_model, load_model
+from .pipeline import Pipeline
+from .results import FrameCount
+from .scene import Scene, estimate_scene, load_scene
+from .video import Frame, Position, SourceInfo, VideoSource, open_source, read_ahead
+
+#: Frames of a recording that are looked at before counting, to learn its empty scene and its perspective.
+SAMPLED_FRAMES = 120
+#: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
+ASSUMED_RATE = 1.0
+#: Frames that are decoded ahead in a second thread.
+_AHEAD = 4
+
+
+@dataclass(frozen=True, eq=False)
+class CountedFrame:
+    """One frame with its count.
+
+    Attributes
+    ----------
+    frame : Frame
+    row : FrameCount
+        What is written of it.
+    mask : (h, w) bool or None
+        Foreground at the working size; None when the frame could not be decoded.
+    """
+
+    frame: Frame
+    row: FrameCount
+    mask: np.ndarray | None
+
+
+class Counting:
+    """A source that is ready to be counted; made by `open_counting`.
+
+    Attributes
+    ----------
+    info : SourceInfo
+    scene : Scene
+        As given, as the model brings it, or as estimated from the footage.
+    model : CounterModel
+    rate : float
+        Frames counted per second of footage.
+    """
+
+    def __init__(self, source: VideoSource, scene: Scene, model: CounterModel, sampled: list[Frame], window):
+        self.info: SourceInfo = source.info
+        self.scene = scene
+        self.model = model
+        self._source = source
+        self._start, self._end, self._every = window
+        self.rate = (source.info.fps or ASSUMED_RATE) / self._every
+        make = Pipeline.for_any_scene if model.per_cell else Pipeline
+        self._pipeline = make(scene, self.rate)
+        names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
+        model.check_columns(names)
+        if sampled:
+            self._pipeline.learn([frame.image_bgr for frame in sampled])
+
+    def frames(self) -> Iterator[CountedFrame]:
+        """Count the frames, in order. VideoError when the source fails."""
+        wanted = self._source.frames(self._start, self._end, self._every)
+        with read_ahead(wanted, _AHEAD) as frames:
+            for frame in frames:
+                yield self._count(frame)
+
+    def _count(self, frame: Frame) -> CountedFrame:
+        if frame.image_bgr is None:
+            row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, frame.flags)
+            return CountedFrame(frame, row, None)
+        measured = self._pipeline.measure(frame.image_bgr)
+        features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
+        count = float(self.model.predict(features)[0])
+        low, high = self.model.interval(count, self.scene)
+        flags = [*frame.flags, *measured.flags]
+        if self.model.outside(features)[0] > self.model.usual_outside:
+            flags.append("outside_training_range")
+        row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags))
+        return CountedFrame(frame, row, measured.mask)
+
+
+@contextmanager
+def open_counting(
+    source: str | Path | int,
+    *,
+    model: CounterModel | str | Path | None = None,
+    scene: Scene | str | Path | None = None,
+    start: Position | None = None,
+    end: Position | None = None,
+    every: int = 1,
+    fps: float | None = None,
+    timeout_s: float = 10.0,
+) -> Iterator[Counting]:
+    """Open a source for counting and close it in the end.
+
+    Parameters
+    ----------
+    source : str, Path or int
+        A video file, a folder or pattern of images, a camera's number or a stream's URL.
+    model : CounterModel or path, optional
+        The bundled model by default.
+    scene : Scene or path, optional
+        By default the model's own, or one estimated from the footage.
+    start, end : Position, optional
+        First frame to count, and the one to stop before.
+    every : int
+        Count every so many frames.
+    fps : float, optional
+        Frames per second, where the source does not say.
+    timeout_s : float
+        How long a stream may be silent.
+
+    Raises
+    ------
+    VideoError, SceneError, ModelError
+    """
+    if model is None:
+        model = default_model()
+    elif not isinstance(model, CounterModel):
+        model = load_model(model)
+    if isinstance(scene, (str, Path)):
+        scene = load_scene(scene)
+    with open_source(source, fps=fps, timeout_s=timeout_s) as opened:
+        sampled = opened.sample(SAMPLED_FRAMES)
+        scene = scene or (None if model.per_cell else model.scene)
+        if scene is not None:
+            scene = scene.fitted(opened.info.size_wh)
+        elif not model.per_cell:
+            raise ModelError("the model knows no scene to count in: give one, or train it on footage")
+        else:
+            scene = estimate_scene([frame.image_bgr for frame in sampled], opened.info.size_wh)
+        yield Counting(opened, scene, model, sampled, (start, end, every))
+
+
+def count(
+    source: str | Path | int, *, progress: Callable[[FrameCount, SourceInfo], None] | None = None, **options
+) -> Iterator[FrameCount]:
+    """Count the people in a source: one `FrameCount` per frame, in order.
+
+    >>> for row in count("street.mp4"):                                  # doctest: +SKIP
+    ...     print(row.time_s, row.count, row.low, row.high, row.flags)
+
+    Parameters
+    ----------
+    source : str, Path or int
+        See `open_counting`, which takes the `options` (model, scene, start, end, every, fps, timeout_s) too.
+    progress : callable, optional
+        Called with each row and what is known of the source.
+    """
+    with open_counting(source, **options) as counting:
+        for item in counting.frames():
+            if progress is not None:
+                progress(item.row, counting.info)
+            yield item.row

@@ -1,0 +1,184 @@
+"""A trained counter: what turns measurements into counts with intervals, and its file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from models import CountRegressor
+from models.intervals import count_scale
+
+from .errors import ModelError
+from .scene import Scene, scene_of
+from .storage import load_arrays, save_arrays
+
+VERSION = 1
+#: Standard deviation of the logarithm of an estimated person height, by how far it cannot be relied on.
+HEIGHT_UNCERTAINTY = 0.35
+#: z value of a two-sided interval of 90 %.
+_Z = 1.645
+
+
+@dataclass(frozen=True, eq=False)
+class CounterModel:
+    """A regressor with all that belongs to it.
+
+    Attributes
+    ----------
+    regressor : CountRegressor
+        Maps a row of features to a number of people.
+    columns : tuple of str
+        Name of each column; measurements with other columns are refused.
+    per_cell : bool
+        True when a row is one cell of the scene and the count is the sum over the cells: such a model counts
+        in any scene. False when a row is a whole frame of the one scene it was trained on.
+    quantile : float
+        Half width of the interval in units of `models.intervals.count_scale`; infinite when unknown.
+    level : float
+        Share of frames whose true count lies in the interval.
+    usual_outside : float
+        Share of columns outside their training range beyond which a frame is flagged.
+    scene : Scene or None
+        The scene it was trained on.
+    rate : float or None
+        Frames per second it was trained on.
+    facts : dict
+        How it was trained, for people: JSON-able.
+    """
+
+    regressor: CountRegressor
+    columns: tuple[str, ...]
+    per_cell: bool = False
+    quantile: float = np.inf
+    level: float = 0.9
+    usual_outside: float = 1.0
+    scene: Scene | None = None
+    rate: float | None = None
+    facts: dict = field(default_factory=dict)
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raise ModelError unless these are the model's columns."""
+        if tuple(columns) == self.columns:
+            return
+        known = set(self.columns)
+        odd = next((name for name in columns if name not in known), None)
+        what = f"such as {odd!r}" if odd else "in another order or number"
+        raise ModelError(
+            f"the model was trained on {len(self.columns)} other columns of features than these "
+            f"{len(columns)} ({what}); train it again with this version on such data"
+        )
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """Counts (n,) for features (n, d), or (n, n_cells, d) of a model that counts per cell."""
+        if not self.per_cell:
+            return self.regressor.predict(features)
+        n_frames, n_cells, n_columns = features.shape
+        return self.regressor.predict(features.reshape(-1, n_columns)).reshape(n_frames, n_cells).sum(axis=1)
+
+    def outside(self, features: np.ndarray) -> np.ndarray:
+        """Share (n,) of the columns outside their training range, for features as in `predict`."""
+        rows = features.reshape(-1, features.shape[-1])
+        return self.regressor.outside_range(rows).reshape(len(features), -1).mean(axis=1)
+
+    def interval(self, count: float, scene: Scene) -> tuple[float, float]:
+        """Lower and upper end for a count in a scene.
+
+        A model that counts in any scene trusts its person heights: counts go with their square, so that
+        what they lack in reliability widens the interval.
+        """
+        spread = self.quantile * float(count_scale(np.float64(count)))
+        unsure = 0.0
+        if self.per_cell:
+            unsure = _Z * 2 * HEIGHT_UNCERTAINTY * (1 - scene.height_reliability)
+        half_below = np.hypot(spread, count * (1 - np.exp(-unsure)))
+        half_above = np.hypot(spread, count * (np.exp(unsure) - 1))
+        return max(0.0, count - half_below), count + half_above
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to one .npz file of arrays and JSON; OutputError when that fails."""
+        arrays, regressor = self.regressor.to_arrays()
+        arrays = {f"regressor_{name}": array for name, array in arrays.items()}
+        scene = None
+        if self.scene is not None:
+            scene_arrays, scene = self.scene.to_arrays()
+            arrays |= {f"scene_{name}": array for name, array in scene_arrays.items()}
+        meta = {
+            "columns": list(self.columns),
+            "per_cell": self.per_cell,
+            "quantile": self.quantile if np.isfinite(self.quantile) else None,
+            "level": self.level,
+            "usual_outside": self.usual_outside,
+            "rate": self.rate,
+            "facts": self.facts,
+            "regressor": regressor,
+            "scene": scene,
+        }
+        save_arrays(path, "model", VERSION, arrays, meta)
+
+
+class _Meta(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    columns: tuple[str, ...] = Field(min_length=1, max_length=100_000)
+    per_cell: bool
+    quantile: float | None = Field(ge=0, allow_inf_nan=False)
+    level: float = Field(gt=0, lt=1)
+    usual_outside: float = Field(ge=0, le=1)
+    rate: float | None = Field(gt=0, allow_inf_nan=False)
+    facts: dict
+    regressor: dict
+    scene: dict | None
+
+
+def load_model(path: str | Path) -> CounterModel:
+    """Read a model file of `CounterModel.save`.
+
+    Raises
+    ------
+    ModelError
+        One line: the file is missing, truncated, foreign, newer or hostile.
+    """
+    arrays, content = load_arrays(path, "model", VERSION, ModelError)
+    try:
+        meta = _Meta.model_validate(content)
+        regressor = CountRegressor.from_arrays(_part(arrays, "regressor_"), meta.regressor)
+        if regressor.n_features_in_ != len(meta.columns):
+            raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_features_in_}")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise ModelError(f"{path} is not a model file ({what}); train it again") from None
+    except ValueError as error:
+        raise ModelError(f"{path} is not a model file ({error}); train it again") from None
+    scene = None
+    if meta.scene is not None:
+        scene = scene_of(_part(arrays, "scene_"), meta.scene, path)
+    return CounterModel(
+        regressor,
+        meta.columns,
+        meta.per_cell,
+        np.inf if meta.quantile is None else meta.quantile,
+        meta.level,
+        meta.usual_outside,
+        scene,
+        meta.rate,
+        meta.facts,
+    )
+
+
+def default_model() -> CounterModel:
+    """The bundled model, trained on simulated scenes alone: counts in any scene (docs/default-model.md)."""
+    with resources.as_file(resources.files("crowdcount") / "default-model.npz") as path:
+        return load_model(path)
+
+
+def with_facts(model: CounterModel, **facts) -> CounterModel:
+    """The model with more facts about its training."""
+    return replace(model, facts=model.facts | facts)
+
+
+def _part(arrays, prefix):
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

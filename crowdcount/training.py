@@ -1,0 +1,408 @@
+"""Training a counter on a data set, and measuring its error on one."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+import features
+from models import (
+    BlockedKFold,
+    CountMetrics,
+    CountRegressor,
+    HuberLossRegressor,
+    conformal_quantile,
+    count_metrics,
+    normalised_scores,
+    out_of_fold,
+)
+
+from .counting import ASSUMED_RATE, SAMPLED_FRAMES
+from .datasets import Dataset
+from .errors import DatasetError, ModelError
+from .model import CounterModel
+from .pipeline import Pipeline
+from .scene import Scene, estimate_scene, import_scene
+from .storage import load_arrays, save_arrays
+from .video import Position, open_source
+
+#: Blocks of the cross-validation.
+N_BLOCKS = 5
+#: With fewer labels there is nothing to validate on.
+MIN_LABELS = 2 * N_BLOCKS
+#: What is tried by blocked cross-validation: polynomial degree of the views' kernels, and HLR's lam.
+DEGREES = (1, 2)
+LAMBDAS = (3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+#: HLR stops by itself when no residual stands out; this only bounds the work.
+N_REFINEMENTS = 10
+#: Share of frames of held-out blocks that the flag for frames outside the training range may mark.
+USUAL_SHARE = 0.99
+#: Version of the layout of a cached table.
+_CACHE_VERSION = 1
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Measured frames.
+
+    Attributes
+    ----------
+    rows : (n,) int64
+        Which rows of the data set they are.
+    features : (n, d) float64
+    columns : tuple of str
+        Names of the columns.
+    views : list of lists of int
+        Columns of the size, edges and texture view.
+    scene : Scene or None
+        None for ready-made features.
+    rate : float or None
+        Frames per second; None for ready-made features.
+    """
+
+    rows: np.ndarray
+    features: np.ndarray
+    columns: tuple[str, ...]
+    views: list[list[int]]
+    scene: Scene | None
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class RemovedLabel:
+    """A label that Huber loss regression does not trust.
+
+    Attributes
+    ----------
+    number : int
+        The frame, in the data set's own numbering.
+    label, prediction : float
+        People as annotated, and as predicted by a model that has not seen the frame's block.
+    refinement : int
+        At which refinement (1, 2, …) the label went: the earlier, the odder.
+    """
+
+    number: int
+    label: float
+    prediction: float
+    refinement: int
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A trained model with what was found on the way.
+
+    Attributes
+    ----------
+    model : CounterModel
+    metrics : CountMetrics
+        Blocked cross-validation error.
+    block_biases : tuple of float
+        Bias of each block: how far the camera's days differ.
+    n_unlabelled : int
+    degree, lam : int, float
+        Settings that the cross-validation chose.
+    removed : tuple of RemovedLabel
+    seconds : float
+    """
+
+    model: CounterModel
+    metrics: CountMetrics
+    block_biases: tuple[float, ...]
+    n_unlabelled: int
+    degree: int
+    lam: float
+    removed: tuple[RemovedLabel, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Errors of a model on labelled frames.
+
+    Attributes
+    ----------
+    metrics : CountMetrics
+    numbers : (n,) int64
+        Frames, in the data set's own numbering.
+    labels, predictions : (n,) float64
+    seconds : float
+    """
+
+    metrics: CountMetrics
+    numbers: np.ndarray
+    labels: np.ndarray
+    predictions: np.ndarray
+    seconds: float
+
+
+def train(
+    dataset: Dataset,
+    *,
+    frames: str | None = None,
+    scene: Scene | None = None,
+    level: float = 0.9,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    """Fit a counter to a data set, every setting chosen by blocked cross-validation.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    frames : str, optional
+        Frames "A-B,…" to train on, in the data set's own numbering; all by default. Those without a label
+        take part as unlabelled ones.
+    scene : Scene, optional
+        By default the data set's own, or one estimated from its footage.
+    level : float
+        Share of frames whose true count the intervals shall hold.
+    cache : path, optional
+        Folder in which measured features are kept and found again.
+    progress : callable, optional
+        Called with the number of frames measured, and of all.
+
+    Raises
+    ------
+    DatasetError
+        When there are too few labels, or the frames asked for are not there.
+    VideoError, SceneError, OutputError
+    """
+    began = time.perf_counter()
+    wanted = _selected(dataset, frames)
+    n_labels = int(np.isfinite(dataset.counts[wanted]).sum())
+    if n_labels < MIN_LABELS:
+        raise DatasetError(
+            f"expected at least {MIN_LABELS} labelled frames to train on, found {n_labels} in "
+            f"{dataset.name}; annotate more frames"
+        )
+    table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
+    labels = dataset.counts[table.rows]
+    folds = BlockedKFold(N_BLOCKS)
+
+    def candidate(degree, lam):
+        return CountRegressor(
+            HuberLossRegressor(
+                views=table.views,
+                kernel="poly",
+                kernel_params={"degree": degree, "coef0": 0.0 if degree == 1 else 1.0},
+                lam=lam,
+                gamma=0.0,
+                n_refinements=N_REFINEMENTS,
+            )
+        )
+
+    labelled = np.isfinite(labels)
+    held_out, best = None, np.inf
+    for degree, lam in product(DEGREES, LAMBDAS):
+        predictions = out_of_fold(candidate(degree, lam), table.features[labelled], labels[labelled], folds)
+        error = count_metrics(labels[labelled], predictions).mae
+        if error < best:
+            held_out, best, choice = predictions, error, (degree, lam)
+    metrics = count_metrics(labels[labelled], held_out)
+    blocks = [test for _, test in folds.split(held_out)]
+    errors = held_out - labels[labelled]
+
+    regressor = candidate(*choice).fit(table.features, labels)
+    removed_at = regressor.regressor_.removed_at_[labelled]
+    numbers = dataset.numbers[table.rows][labelled]
+    removed = [
+        RemovedLabel(int(numbers[i]), float(labels[labelled][i]), float(held_out[i]), int(removed_at[i]))
+        for i in np.flatnonzero(removed_at >= 0)
+    ]
+    model = CounterModel(
+        regressor,
+        table.columns,
+        quantile=conformal_quantile(normalised_scores(labels[labelled], held_out), level),
+        level=level,
+        usual_outside=_usual_outside(table.features[labelled], folds),
+        scene=table.scene,
+        rate=table.rate,
+        facts={
+            "trained_on": dataset.name,
+            "labelled_frames": n_labels,
+            "cross_validation": asdict(metrics),
+            "degree": choice[0],
+            "lam": choice[1],
+        },
+    )
+    return Training(
+        model,
+        metrics,
+        tuple(float(errors[block].mean()) for block in blocks),
+        int((~labelled).sum()),
+        *choice,
+        tuple(sorted(removed, key=lambda label: label.refinement)),
+        time.perf_counter() - began,
+    )
+
+
+def evaluate(
+    dataset: Dataset,
+    model: CounterModel,
+    *,
+    frames: str | None = None,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measure a model's error on the labelled frames of a data set.
+
+    Parameters
+    ----------
+    dataset, frames, scene, cache, progress
+        As for `train`; the scene is by default the model's own, then the data set's.
+    model : CounterModel
+
+    Raises
+    ------
+    DatasetError
+        When no frame asked for has a label.
+    ModelError
+        When the model was trained on other features than the data set's.
+    VideoError, SceneError, OutputError
+    """
+    began = time.perf_counter()
+    wanted = _selected(dataset, frames)
+    if not np.isfinite(dataset.counts[wanted]).any():
+        raise DatasetError(f"expected labelled frames in {dataset.name}, found none among those asked for")
+    if scene is None and not model.per_cell:
+        scene = model.scene
+    table = measure(dataset, wanted, scene=scene, per_cell=model.per_cell, cache=cache, progress=progress)
+    model.check_columns(table.columns)
+    predictions = model.predict(table.features)
+    labels = dataset.counts[table.rows]
+    labelled = np.isfinite(labels)
+    return Evaluation(
+        count_metrics(labels, predictions),
+        dataset.numbers[table.rows][labelled],
+        labels[labelled],
+        predictions[labelled],
+        time.perf_counter() - began,
+    )
+
+
+def measure(
+    dataset: Dataset,
+    wanted: np.ndarray,
+    *,
+    scene: Scene | None = None,
+    per_cell: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure the features of a data set's frames; ready-made ones are taken as they are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    wanted : (n,) bool
+        Rows of the data set. Frames that cannot be decoded are left out.
+    scene : Scene, optional
+        By default the data set's own, or one estimated from its footage.
+    per_cell : bool
+        Measure cells for a model that counts in any scene: features are then (n, n_cells, d).
+    cache, progress
+        As for `train`.
+    """
+    if dataset.source is None:
+        if per_cell:
+            raise ModelError(
+                f"the model counts from footage, but {dataset.name} holds ready-made features; "
+                "train a model on them"
+            )
+        views = [
+            [i for i, view in enumerate(dataset.feature_views) if view == name]
+            for name in dict.fromkeys(dataset.feature_views)
+        ]
+        rows = np.flatnonzero(wanted)
+        return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views, None, None)
+
+    with open_source(dataset.source, fps=dataset.fps) as source:
+        sampled = [frame.image_bgr for frame in source.sample(SAMPLED_FRAMES)]
+        size_wh = source.info.size_wh
+        if scene is None and dataset.scene_files:
+            scene = import_scene(*dataset.scene_files)
+        scene = estimate_scene(sampled, size_wh) if scene is None else scene.fitted(size_wh)
+        rate = source.info.fps or ASSUMED_RATE
+        pipeline = Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate)
+        columns = pipeline.quantity_names if per_cell else pipeline.schema.names
+        file = None
+        if cache is not None:
+            key = _cache_key(dataset, wanted, scene, rate, columns, per_cell)
+            file = Path(cache) / f"features-{key[:32]}.npz"
+        if file is not None and file.exists():
+            arrays, _ = load_arrays(file, "features", _CACHE_VERSION, DatasetError)
+            rows, values = arrays["rows"], arrays["features"]
+        else:
+            pipeline.learn(sampled)
+            rows, values = _measured(source, pipeline, wanted, progress)
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})
+    if not per_cell:
+        values = values.reshape(len(values), -1)
+    return FeatureTable(rows, values, tuple(columns), pipeline.schema.views(), scene, rate)
+
+
+def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (n,) and features (n, n_regions, n_quantities) of the frames from the first wanted to the last."""
+    chosen = np.flatnonzero(wanted)
+    rows, values = [], []
+    for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
+        if frame.image_bgr is not None:
+            measured = pipeline.measure(frame.image_bgr)
+            if wanted[frame.index]:
+                rows.append(frame.index)
+                values.append(measured.features)
+        if progress is not None:
+            progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
+    if not rows:
+        raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
+    return np.array(rows, np.int64), np.stack(values)
+
+
+def _selected(dataset: Dataset, frames: str | None) -> np.ndarray:
+    return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
+
+
+def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:
+    """Share of columns outside the other blocks' range that few frames of a held-out block exceed."""
+    shares = []
+    for train_rows, test_rows in folds.split(rows):
+        low, high = rows[train_rows].min(axis=0), rows[train_rows].max(axis=0)
+        shares.append(((rows[test_rows] < low) | (rows[test_rows] > high)).mean(axis=1))
+    return float(np.quantile(np.concatenate(shares), USUAL_SHARE))
+
+
+def _cache_key(dataset, wanted, scene, rate, columns, per_cell) -> str:
+    """Digest of all that the features depend on: the footage, the scene, the columns and the code."""
+    digest = hashlib.sha256()
+    arrays, description = scene.to_arrays()
+    digest.update(repr((description, rate, list(columns), per_cell, wanted.tobytes())).encode())
+    for array in arrays.values():
+        digest.update(array.tobytes())
+    for file in [*_source_files(dataset.source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    digest.update(Path(__file__).with_name("pipeline.py").read_bytes())
+    return digest.hexdigest()
+
+
+def _source_files(source) -> Iterator[Path]:
+    if not isinstance(source, (str, Path)):
+        yield from source
+        return
+    path = Path(source)
+    if path.is_dir():
+        yield from sorted(file for file in path.iterdir() if file.is_file())
+    elif path.exists():
+        yield path
+    else:
+        yield from sorted(path.parent.glob(path.name))

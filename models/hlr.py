@@ -166,7 +166,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             features = np.empty((size, len(index))).T
             rows = X[index]
             for view, part, place in zip(views, maps, places, strict=True):
-                features[:, place] = part.transform(rows[:, view])
+                part.transform(rows[:, view], out=features[:, place])
             return features
 
         manifold = None

@@ -126,9 +126,15 @@ class PolynomialMap:
             if self.kernel.coef0 > 0 or degree == top:
                 yield level, weights
 
-    def transform(self, columns: np.ndarray) -> np.ndarray:
-        """Feature rows (n, size) float64 of `columns` (n, n_columns)."""
-        return np.concatenate([level * weights[:, None] for level, weights in self._levels(columns)]).T
+    def transform(self, columns: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Feature rows (n, size) float64 of `columns` (n, n_columns), written into `out` where given."""
+        out = np.empty((self.size, len(columns))).T if out is None else out
+        start = 0
+        for level, weights in self._levels(columns):
+            stop = start + len(weights)
+            np.multiply(level.T, weights, out=out[:, start:stop])
+            start = stop
+        return out
 
     def combine(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """transform(columns) @ coefficients: (n,), without forming the features' rows."""

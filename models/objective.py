@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 1024  # expanded at a time: their features stay in the processor's cache
+SETTLED = 1e-11  # of max|y|: a Newton step that moves no prediction further has done its work
 
 
 def huber_loss(residuals: np.ndarray, xi: float) -> tuple[float, np.ndarray]:
@@ -47,10 +48,13 @@ class FeatureRows:
         """All features (count, size) at once."""
         return np.concatenate([block for _, block in self.blocks()])
 
-    def gram(self, index: np.ndarray | None = None, columns: slice = slice(None)) -> np.ndarray:
-        """psi^T psi over the rows `index` (None: all) and the features `columns`."""
-        parts = (block[:, columns] for _, block in self.blocks(index))
-        return sum(part.T @ part for part in parts)
+    def moments(self, values: np.ndarray, index: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """psi^T psi (size, size) and psi^T values (size,) over the rows `index`; `values` are all rows'."""
+        gram, moment = np.zeros((self.size, self.size)), np.zeros(self.size)
+        for part, block in self.blocks(index):
+            gram += block.T @ block
+            moment += block.T @ values[part]
+        return gram, moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,7 @@ class Manifold:
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """F (rows, m)."""
-        return np.column_stack([self.features[:, view] @ theta[view] for view in self.views])
+        return _view_values(self.features, self.views, theta)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M F (rows, m)."""
@@ -127,9 +131,11 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class Minimizer:
-    """Coefficients (D,) and residuals y - h (l,) of all labels, dropped ones too, where J is least."""
+    """Coefficients (D,) where J is least, what rounding left of J's gradient there (D,), and the residuals
+    y - h (l,) of all labels, dropped ones too."""
 
     theta: np.ndarray
+    gradient: np.ndarray
     residuals: np.ndarray
 
 
@@ -162,7 +168,7 @@ class Objective:
             penalty += gamma * manifold.gram()
         self._penalty = penalty
         if labelled.size <= len(y):
-            self._gram = labelled.gram()
+            self._gram, self._moment = labelled.moments(y)
         else:
             self._gram = None
             self._factor_penalty(labelled.whole() * self.column_weights)
@@ -183,33 +189,40 @@ class Objective:
         ]
         return np.concatenate(parts)
 
-    def _hessian_solver(self, quadratic: np.ndarray, count: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Solves with (1/count) sum over the labels `quadratic` (l,) bool of phi phi^T + 2 R."""
-        if self._gram is None:
-            index = np.flatnonzero(quadratic)
-            kernel = self._reduced_kernel[np.ix_(index, index)]
-            kernel[np.diag_indices_from(kernel)] += 2 * count
-            factor = Factor(kernel)
-            phi, solved_phi = self._phi[index], self._solved_phi[:, index]
+    def _newton(
+        self, quadratic: np.ndarray, target: np.ndarray, count: int
+    ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        """The inverse of H = (1/count) sum of phi phi^T over the labels `quadratic` (l,) bool + 2 R, as a
+        function, and its value at (1/count) sum_i target_i phi_i; `target` (l,) is y where quadratic."""
+        solve_with = self._solver_by_labels if self._gram is None else self._solver_by_features
+        return solve_with(quadratic, target, count)
 
-            def solve(right):
-                solved = self._solve_penalty(right)
-                return (solved - solved_phi @ factor.solve(phi @ solved)) / 2
-
-            return solve
-        dropped = np.flatnonzero(~quadratic)
-        if len(dropped) <= len(self.y) / 2:
-            gram = self._gram - self.labelled.gram(dropped) if len(dropped) else self._gram
+    def _solver_by_features(self, quadratic, target, count):
+        others = np.flatnonzero(~quadratic)
+        if len(others) <= len(target) / 2:
+            gram, moment = self._gram, self._moment
+            if len(others):
+                other_gram, other_moment = self.labelled.moments(self.y - target, others)
+                gram, moment = gram - other_gram, moment - other_moment
         else:
-            gram = self.labelled.gram(np.flatnonzero(quadratic))
+            gram, moment = self.labelled.moments(target, np.flatnonzero(quadratic))
+            moment += self.labelled.moments(target, np.flatnonzero(~quadratic & (target != 0)))[1]
         weights = self.column_weights
-        return Factor(gram * (weights * weights[:, None] / count) + 2 * self._penalty).solve
+        factor = Factor(gram * (weights * weights[:, None] / count) + 2 * self._penalty)
+        return factor.solve, factor.solve(weights * moment / count)
 
-    def residuals(self, theta: np.ndarray) -> np.ndarray:
-        """y - h (l,)."""
-        weighted = self.column_weights * theta
-        predictions = [block @ weighted for _, block in self.labelled.blocks()]
-        return self.y - np.concatenate(predictions)
+    def _solver_by_labels(self, quadratic, target, count):
+        index = np.flatnonzero(quadratic)
+        kernel = self._reduced_kernel[np.ix_(index, index)]
+        kernel[np.diag_indices_from(kernel)] += 2 * count
+        factor = Factor(kernel)
+        phi, solved_phi = self._phi[index], self._solved_phi[:, index]
+
+        def solve(right):
+            solved = self._solve_penalty(right)
+            return (solved - solved_phi @ factor.solve(phi @ solved)) / 2
+
+        return solve, solve(self._phi.T @ target / count)
 
     def value_and_gradient(
         self, theta: np.ndarray, kept: np.ndarray, xi: float = np.inf
@@ -234,22 +247,21 @@ class Objective:
         return value, gradient, residuals
 
     def minimize(self, kept: np.ndarray) -> Minimizer:
-        """The minimizer with xi infinite: Newton's method, whose later steps only undo rounding."""
-        solve = self._hessian_solver(kept, int(kept.sum()))
-        largest = np.abs(self.y).max()
-        theta = np.zeros(self.labelled.size)
-        _, gradient, before = self.value_and_gradient(theta, kept)
+        """The minimizer with xi infinite: one Newton step, and more of them to undo its rounding."""
+        solve, theta = self._newton(kept, self.y * kept, int(kept.sum()))
+        _, gradient, residuals = self.value_and_gradient(theta, kept)
+        best = Minimizer(theta, gradient, residuals)
         last = np.inf
         for _ in range(10):
-            step = solve(gradient)
-            _, gradient, residuals = self.value_and_gradient(theta - step, kept)
-            change = np.abs(residuals - before).max()
+            theta = best.theta - solve(best.gradient)
+            _, gradient, residuals = self.value_and_gradient(theta, kept)
+            change = np.abs(residuals - best.residuals).max()
             if change > last / 2:  # rounding error is all that is left
                 break
-            theta, before, last = theta - step, residuals, change
-            if change <= 1e-14 * largest:
+            best, last = Minimizer(theta, gradient, residuals), change
+            if change <= SETTLED * np.abs(self.y).max():
                 break
-        return Minimizer(theta, before)
+        return best
 
     def active_set_step(self, kept: np.ndarray, residuals: np.ndarray, xi: float) -> np.ndarray:
         """Residuals (l,) after one solve of Theorem 1's system with its sets taken at `residuals` and `xi`.
@@ -257,14 +269,11 @@ class Objective:
         L0, |r| < xi, is quadratic; beyond it a label pulls with the constant force +xi where h is too small
         (L-) and -xi where it is too large (L+).
         """
-        count = int(kept.sum())
         quadratic = kept & (np.abs(residuals) < xi)
         force = np.where(quadratic, self.y, xi * np.sign(residuals)) * kept
-        pull = np.zeros(self.labelled.size)
-        for part, block in self.labelled.blocks():
-            pull += block.T @ force[part]
-        solve = self._hessian_solver(quadratic, count)
-        return self.residuals(solve(self.column_weights * pull / count))
+        _, theta = self._newton(quadratic, force, int(kept.sum()))
+        weighted = self.column_weights * theta
+        return self.y - np.concatenate([block @ weighted for _, block in self.labelled.blocks()])
 
     def dual_coefficients(self, minimizer: Minimizer, kept: np.ndarray) -> np.ndarray:
         """Theorem 1's w (rows, m) = (s c - 2 l gamma M F) / (2 l lam), labelled rows first.
@@ -288,20 +297,31 @@ class Objective:
         nothing is divided by lam, and the certificate means something where w, of size 1/lam, drowns in
         rounding.
         """
-        _, gradient, _ = self.value_and_gradient(minimizer.theta, kept)
-        gradient *= kept.sum()
-        parts = []
-        if self.manifold is not None:
-            parts.append(FeatureRows(*self.manifold.features.shape, self.manifold.features))
-        if self.manifold is None or not self.manifold.covers_labels:
-            parts.append(self.labelled)
-        worst = 0.0
+        gradient = kept.sum() * minimizer.gradient
+        own_rows = self.manifold is None or not self.manifold.covers_labels
+        correction = np.empty_like(gradient)
         for view in self.views:
-            gram = sum(part.gram(columns=view) for part in parts)
+            gram = 0.0
+            if self.manifold is not None:
+                gram = _gram(self.manifold.features[:, view])
+            if own_rows:
+                in_memory = self._gram is None
+                gram = gram + (_gram(self.labelled.whole()[:, view]) if in_memory else self._gram[view, view])
             gram[np.diag_indices_from(gram)] *= 1 + len(gram) * np.finfo(float).eps
-            weights = Factor(gram).solve(gradient[view])
-            sizes = [
-                max(np.abs(block[:, view] @ weights).max() for _, block in part.blocks()) for part in parts
-            ]
-            worst = max(worst, sum(sizes))
-        return float(worst / (np.abs(self.y).max() or 1.0))
+            correction[view] = Factor(gram).solve(gradient[view])
+        largest = 0.0
+        if self.manifold is not None:
+            largest += np.abs(self.manifold.values(correction)).max()
+        if own_rows:
+            blocks = (block for _, block in self.labelled.blocks())
+            largest += max(np.abs(_view_values(block, self.views, correction)).max() for block in blocks)
+        return float(largest / (np.abs(self.y).max() or 1.0))
+
+
+def _gram(features: np.ndarray) -> np.ndarray:
+    return features.T @ features
+
+
+def _view_values(features: np.ndarray, views: list[slice], theta: np.ndarray) -> np.ndarray:
+    """psi^a theta^a of every view: (rows, m)."""
+    return np.column_stack([features[:, view] @ theta[view] for view in views])

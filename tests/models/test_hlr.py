@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import block_diag
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import HuberLossRegressor, hlr, objective
-from models.graphs import neighbor_laplacian
 
 VIEWS = [[0, 1, 2], [3, 4], [5, 6, 7]]
 QUADRATIC = {"kernel": "poly", "kernel_params": {"degree": 2, "gamma": 0.5}}
@@ -37,24 +37,13 @@ def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
 
-def dense_theorem_1(X, y, kept, kernels, weights, lam, gamma, between, n_neighbors):
+def dense_theorem_1(y, kept, matrices, M, weights, lam, gamma):
     """w (n, m) and h (n,) from the (m n) x (m n) system of Theorem 1, all kept residuals being quadratic."""
-    n, m = len(X), len(kernels)
-    K = np.zeros((m * n, m * n))
-    M = np.zeros((m * n, m * n))
-    for a, (columns, kernel) in enumerate(kernels):
-        part = slice(a * n, (a + 1) * n)
-        K[part, part] = kernel(X[:, columns])
-        M[part, part] = neighbor_laplacian(X[:, columns], n_neighbors).toarray()
-    identity = np.eye(n)
-    if between is not None:
-        M += (m - 1) * np.eye(m * n)
-    if between == "full":
-        M -= np.kron(np.ones((m, m)) - np.eye(m), identity)
-    C = np.kron(np.asarray(weights)[None, :], identity)  # h = C K w
+    n, m = len(y), len(matrices)
+    K = block_diag(*matrices)
+    C = np.kron(np.asarray(weights)[None, :], np.eye(n))  # h = C K w
     J = np.diag(kept.astype(float))
-    count = kept.sum()
-    left = C.T @ J @ C @ K + 2 * count * (gamma * M @ K + lam * np.eye(m * n))
+    left = C.T @ J @ C @ K + 2 * kept.sum() * (gamma * M @ K + lam * np.eye(m * n))
     w = np.linalg.solve(left, C.T @ J @ np.where(kept, y, 0))
     return w.reshape(m, n).T, C @ K @ w
 
@@ -63,33 +52,37 @@ def dense_theorem_1(X, y, kept, kernels, weights, lam, gamma, between, n_neighbo
 @pytest.mark.parametrize("between", ["full", "diagonal", None])
 @pytest.mark.parametrize("gamma", [0.0, 0.02])
 @pytest.mark.parametrize("views", [None, VIEWS[:2], VIEWS])
-def test_agrees_with_a_dense_solve_of_theorem_1(rows_and_labels, solver, between, gamma, views):
+def test_agrees_with_a_dense_solve_of_theorem_1(
+    rows_and_labels, dense_manifold, solver, between, gamma, views
+):
     X, y = rows_and_labels
     model = HuberLossRegressor(
         views=views, **QUADRATIC, lam=0.01, gamma=gamma, between_views=between, n_neighbors=4, solver=solver
     ).fit(X, y)
     assert model.n_iter_ > 0
     views = [list(range(8))] if views is None else views
-    kernels = [(v, lambda A: pairwise_kernels(A, metric="poly", degree=2, gamma=0.5)) for v in views]
+    matrices = [pairwise_kernels(X[:, v], metric="poly", degree=2, gamma=0.5) for v in views]
     weights = np.full(len(views), 1 / len(views))
-    _, h = dense_theorem_1(X, y, model.labelled_, kernels, weights, 0.01, gamma, between, 4)
+    M = dense_manifold(X, views, between, 4)
+    _, h = dense_theorem_1(y, model.labelled_, matrices, M, weights, 0.01, gamma)
     np.testing.assert_allclose(model.predict(X), h, atol=1e-9)
     assert model.optimality_ <= 1e-12
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.02])
-def test_dual_coefficients_are_those_of_theorem_1(rows_and_labels, gamma):
+def test_dual_coefficients_are_those_of_theorem_1(rows_and_labels, dense_manifold, gamma):
     X, y = rows_and_labels
     weights = [0.5, 0.2, 0.3]
     model = HuberLossRegressor(
         views=VIEWS, kernel="rbf", kernel_params=[{"gamma": 0.5}, {"gamma": 2.0}, {}], view_weights=weights,
         lam=0.01, gamma=gamma, n_neighbors=4,
     ).fit(X, y)  # fmt: skip
-    kernels = [
-        (v, lambda A, g=g: pairwise_kernels(A, metric="rbf", gamma=g))
+    matrices = [
+        pairwise_kernels(X[:, v], metric="rbf", gamma=g)
         for v, g in zip(VIEWS, [0.5, 2.0, 1 / 3], strict=True)
     ]
-    w, h = dense_theorem_1(X, y, model.labelled_, kernels, weights, 0.01, gamma, "full", 4)
+    M = dense_manifold(X, VIEWS, "full", 4)
+    w, h = dense_theorem_1(y, model.labelled_, matrices, M, weights, 0.01, gamma)
     np.testing.assert_allclose(model.dual_coef_, w, atol=1e-9)
     np.testing.assert_allclose(model.predict(X), h, atol=1e-10)
     assert model.optimality_ <= 1e-12

@@ -121,7 +121,7 @@ def _folds(rng: np.random.Generator, *, leg: bool) -> np.ndarray:
         borderMode=cv2.BORDER_WRAP,
     )
     grain = cv2.GaussianBlur(rng.standard_normal((height, width)).astype(np.float32), (0, 0), 0.8)
-    field = long / long.std() * 0.06 + diagonal / diagonal.std() * 0.08 + grain / grain.std() * 0.04
+    field = long / long.std() * 0.06 + diagonal / diagonal.std() * 0.08 + grain / grain.std() * 0.025
     return 1 + field * rng.uniform(0.5, 1.5)
 
 

@@ -12,6 +12,13 @@ MARGIN = 32  # pixels drawn around the image, so that a moved camera sees more o
 _TILE_SCALE = 64  # floor texture pixels per metre
 _TILE_METRES = 12
 _PLANT_STATES = 9
+_OUTDOORS = ("shops", "brick", "plaster", "glass", "hedge")
+_FACADES = {
+    "street": ("shops", "shops", "glass", *_OUTDOORS),
+    "plaza": _OUTDOORS,
+    "mall": ("shops", "shops", "plaster"),
+    "walkway": _OUTDOORS,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,13 +189,13 @@ class _Builder:
         fine, middle = _noise(rng, (side, side), 0.8), _noise(rng, (side, side), 6)
         if kind == "grass":
             blades = _noise(rng, (side, side), 1.5)
-            value = 1 + 0.22 * fine + 0.16 * blades + 0.12 * middle
+            value = 1 + 0.10 * fine + 0.12 * blades + 0.10 * middle
             green = rng.uniform(70, 105)
             return value[..., None] * np.float32(
                 [rng.uniform(0.45, 0.65) * green, green, rng.uniform(0.75, 1.0) * green]
             )
         if kind == "asphalt":
-            value = 1 + 0.10 * fine + 0.06 * middle
+            value = 1 + 0.05 * fine + 0.04 * middle
             image = value[..., None] * _tint(rng, rng.uniform(70, 150), 0.02)
             for _ in range(int(rng.integers(0, 6))):  # repaired patches and cracks
                 a, b = rng.integers(0, side, 2), rng.integers(0, side, 2)
@@ -205,15 +212,15 @@ class _Builder:
         }
         pitch = int(float(rng.choice(sizes[kind])) * _TILE_SCALE)
         count = side // pitch
-        jitter = {"tiles": 0.03, "slabs": 0.05, "paving": 0.08, "cobbles": 0.15}[kind]
+        jitter = {"tiles": 0.03, "slabs": 0.05, "paving": 0.06, "cobbles": 0.10}[kind]
         cells = 1 + jitter * rng.standard_normal((count, count))
         per_cell = cv2.resize(
             np.float32(cells), (count * pitch, count * pitch), interpolation=cv2.INTER_NEAREST
         )
         value = cv2.resize(per_cell, (side, side), interpolation=cv2.INTER_NEAREST)
-        value = value + 0.03 * fine + 0.03 * middle
+        value = value + 0.02 * fine + 0.03 * middle
         image = value[..., None] * _tint(rng, rng.uniform(80, 200))
-        joint = np.float32(rng.uniform(0.6, 0.9) if kind != "cobbles" else 0.6)
+        joint = np.float32(rng.uniform(0.6, 0.9) if kind != "cobbles" else 0.75)
         step = side / count
         for index in range(count):
             at = round(index * step)
@@ -247,17 +254,11 @@ class _Builder:
         """A wall seen from the front, (rows, columns, 3) float32, top row first, and its doors (metres)."""
         rng = self._rng
         height, width = max(8, int(tall * per_metre)), max(8, int(metres * per_metre))
-        kind = str(
-            rng.choice(
-                ["shops", "shops", "plaster"]
-                if self._indoor
-                else ["shops", "brick", "plaster", "glass", "hedge"]
-            )
-        )
+        kind = str(rng.choice(_FACADES[self._spec.setting]))
         wall = _tint(rng, rng.uniform(60, 200), 0.06)
         image = np.ones((height, width, 1), np.float32) * wall
         image *= 1 + 0.05 * _noise(rng, (height, width), 0.3 * per_metre)[..., None]
-        image *= 1 + 0.03 * rng.standard_normal((height, width, 1)).astype(np.float32)
+        image *= 1 + 0.015 * rng.standard_normal((height, width, 1)).astype(np.float32)
         if kind == "hedge":
             value = 0.7 + sum(
                 w * _noise(rng, (height, width), s * per_metre + 0.4)
@@ -320,7 +321,7 @@ class _Builder:
             int(rng.integers(3, 14)) if bright else int(rng.integers(0, 4))
         ):  # goods, people inside, lamps
             x, y = rng.integers(0, b - a), rng.integers(0, bottom - top)
-            w, h = (rng.uniform(0.1, 0.9, 2) * per_metre).astype(int) + 1
+            w, h = (rng.uniform(0.06, 0.7, 2) * per_metre).astype(int) + 1
             colour = _paint(rng)
             if rng.random() < 0.5:
                 cv2.rectangle(pane, (int(x), int(y)), (int(x + w), int(y + h)), colour, -1)
@@ -468,7 +469,7 @@ class _Builder:
         cv2.fillConvexPoly(self._picture, front, tuple(map(float, colour)), cv2.LINE_AA)
         for polygon in (front, top):
             cv2.fillConvexPoly(mask, polygon, 255)
-        grain = 1 + 0.05 * rng.standard_normal(self._shape).astype(np.float32)
+        grain = 1 + 0.02 * rng.standard_normal(self._shape).astype(np.float32)
         self._picture[mask > 0] *= grain[mask > 0][:, None]
         self._stamp(depth, mask)
         self._obstacles.append((x, depth + deep / 2, float(np.hypot(half_width, deep / 2))))

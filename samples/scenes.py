@@ -135,18 +135,18 @@ def random_spec(
         plant_sway=rng.uniform(0, 1) * (0.15 if indoor else 1.0),
         cast_shadow=rng.uniform(0.2, 0.55) if sunny else 0.0,
         sun=(rng.uniform(-1.4, 1.4), rng.uniform(-0.9, 0.9)),
-        contact_shadow=rng.uniform(0.15, 0.5),
+        contact_shadow=rng.uniform(0.08, 0.4),
         reflection=rng.uniform(0.04, 0.22) if indoor and rng.random() < 0.75 else 0.0,
         light_drift=rng.choice([0.01, 0.03, 0.07]),
         flicker=rng.choice([0.001, 0.004, 0.01]),
         shake=float(rng.choice([0.0, 0.15, 0.4], p=[0.75, 0.17, 0.08])),
         exposure=rng.uniform(0.8, 1.2),
-        contrast=rng.uniform(0.8, 1.4),
+        contrast=rng.uniform(0.8, 1.4) if rng.random() < 0.85 else rng.uniform(1.4, 1.8),
         saturation=rng.uniform(0.5, 1.2),
         white_balance=(rng.normal(0.88 if indoor else 1.0, 0.07), rng.normal(1.06 if indoor else 1.0, 0.05)),
-        blur=rng.uniform(0.3, 1.2),
+        blur=rng.uniform(0.4, 1.5),
         sharpening=float(rng.choice([0.0, rng.uniform(0.3, 1.2)], p=[0.6, 0.4])),
-        noise=float(np.exp(rng.uniform(np.log(0.7), np.log(5)))),
+        noise=float(np.exp(rng.uniform(np.log(0.5), np.log(5)))),
         jpeg_quality=int(rng.integers(45, 96)),
     )
     return replace(spec, people=_crowd(rng, spec))
@@ -236,4 +236,4 @@ def _crowd(rng, spec: SceneSpec) -> float:
     body = 0.3 * (spec.height_slope * middle + spec.height_intercept) ** 2
     floor = spec.size_wh[0] * (spec.size_wh[1] - spec.far_row)
     most = float(np.clip(0.55 * floor / body, 4, 60))
-    return float(np.exp(rng.uniform(np.log(1.5), np.log(most))))
+    return float(np.exp(rng.uniform(np.log(2), np.log(most))))

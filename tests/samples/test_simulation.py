@@ -12,7 +12,7 @@ from samples.geometry import Ground
 from samples.scenes import SETTINGS, preset, random_spec
 from samples.simulation import VISIBLE_SHARE, Simulation
 
-SMALL = {"size_wh": (320, 240), "fps": 5.0, "n_frames": 8}
+SMALL = {"size_wh": (320, 240), "fps": 5.0, "n_frames": 6}
 PLAIN = {  # nothing but the people changes between frames, and the camera shows what is there
     "noise": 0.0, "blur": 0.0, "sharpening": 0.0, "jpeg_quality": 100, "light_drift": 0.0, "flicker": 0.0,
     "shake": 0.0, "cast_shadow": 0.0, "contact_shadow": 0.0, "reflection": 0.0, "plant_sway": 0.0,
@@ -96,7 +96,7 @@ def test_heads_are_at_the_top_of_the_boxes(clip):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_box_heights_follow_the_line_within_the_variation_of_builds(setting):
     spec = preset(setting, 5, people=12.0, child_share=0.0, sitting_share=0.0, **SMALL)
-    simulation = Simulation(replace(spec, n_frames=20, fps=1.0))
+    simulation = Simulation(replace(spec, n_frames=12, fps=0.7))
     slope, intercept = simulation.height_line
     ratios = []
     for frame in simulation.frames():
@@ -146,20 +146,22 @@ def test_objects_hide_people():
     "change", [{"cast_shadow": 0.5, "sun": (1.2, 0.3)}, {"contact_shadow": 0.9}, {"reflection": 0.3}]
 )
 def test_shadows_and_reflections_change_the_floor_and_belong_to_nobody(change):
-    plain = preset("plaza", 4, people=10.0, **SMALL | PLAIN)
-    frame = next(Simulation(replace(plain, **change)).frames())
-    empty = next(Simulation(replace(plain, people=0.0, **change)).frames())
-    np.testing.assert_array_equal(frame.label_map, next(Simulation(plain).frames()).label_map)
-    floor = cv2.dilate(frame.visible_mask.astype(np.uint8), np.ones((5, 5), np.uint8)) == 0
-    difference = (frame.image_bgr.astype(int) - empty.image_bgr)[floor].mean(axis=1)
-    assert (np.abs(difference) > 10).sum() > 30
+    differences = []
+    for seed in (4, 5, 6):
+        plain = preset("plaza", seed, people=10.0, **SMALL | PLAIN)
+        frame = next(Simulation(replace(plain, **change)).frames())
+        empty = next(Simulation(replace(plain, people=0.0, **change)).frames())
+        np.testing.assert_array_equal(frame.label_map, next(Simulation(plain).frames()).label_map)
+        floor = cv2.dilate(frame.visible_mask.astype(np.uint8), np.ones((5, 5), np.uint8)) == 0
+        differences.append((frame.image_bgr.astype(int) - empty.image_bgr)[floor].mean(axis=1))
+    difference = np.concatenate(differences)
+    assert (np.abs(difference) > 10).sum() > 100
     if "reflection" not in change:
-        assert difference.min() < -10
         assert difference.max() <= 10
 
 
 def test_the_same_spec_gives_the_same_bits_and_another_seed_another_scene():
-    spec = replace(random_spec(11, size_wh=(320, 240)), n_frames=3)
+    spec = replace(random_spec(11, size_wh=(320, 240)), n_frames=3, people=6.0)
     simulation = Simulation(spec)
     runs = [list(simulation.frames()), list(simulation.frames()), list(Simulation(spec).frames())]
     for run in runs[1:]:
@@ -176,9 +178,9 @@ def test_a_bump_shifts_the_picture_and_its_labels_by_the_stated_pixels():
     spec = preset("bump", 6, people=6.0, bump_shift=(14, -9), **SMALL | PLAIN)
     still = list(Simulation(replace(spec, bump_frame=None)).frames())
     bumped = list(Simulation(spec).frames())
-    assert spec.bump_frame == 4
-    np.testing.assert_array_equal(bumped[3].image_bgr, still[3].image_bgr)
-    for before, after in zip(still[4:], bumped[4:], strict=True):
+    assert spec.bump_frame == 3
+    np.testing.assert_array_equal(bumped[2].image_bgr, still[2].image_bgr)
+    for before, after in zip(still[3:], bumped[3:], strict=True):
         np.testing.assert_array_equal(after.label_map[:-9, 14:], before.label_map[9:, :-14])
         difference = cv2.absdiff(
             np.ascontiguousarray(after.image_bgr[:-9, 14:]), np.ascontiguousarray(before.image_bgr[9:, :-14])
@@ -194,9 +196,9 @@ def test_a_bump_shifts_the_picture_and_its_labels_by_the_stated_pixels():
 def test_the_light_switch_dims_by_the_stated_gain():
     spec = preset("light", 6, people=0.0, light_switch_gain=0.6, contrast=1.0, exposure=0.9, **SMALL | PLAIN)
     brightness = [frame.image_bgr.mean() for frame in Simulation(spec).frames()]
-    assert spec.light_switch_frame == 4
-    assert np.ptp(brightness[:4]) < 0.1
-    np.testing.assert_allclose(np.array(brightness[4:]) / brightness[0], 0.6, atol=0.05)
+    assert spec.light_switch_frame == 3
+    assert np.ptp(brightness[:3]) < 0.1
+    np.testing.assert_allclose(np.array(brightness[3:]) / brightness[0], 0.6, atol=0.05)
 
 
 def test_noise_has_the_stated_strength():
@@ -234,7 +236,7 @@ def test_many_random_scenes_are_plausible():
         heights += list(ground.height_at(rows))
         depressions.append(spec.depression_deg)
         settings.add(spec.setting)
-        assert 1.5 <= spec.people <= 60
+        assert 2 <= spec.people <= 60
         assert ground.far_depth > 2
         slope_limits = (0, 1.9)  # what the scene files accept
         assert slope_limits[0] <= spec.height_slope <= slope_limits[1]

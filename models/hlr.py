@@ -202,18 +202,17 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
                 "linear or poly kernel of low degree, or fewer rows (at gamma=0 only labelled ones count)"
             )
         rows = X[active]
-        matrices = [
+        matrices = (
             kernel.matrix(rows[:, view], rows[:, view]) for view, kernel in zip(views, kernels, strict=True)
-        ]
+        )
         if len(graph):
-            maps = [NumericalMap(matrix) for matrix in matrices]
             map_weights, scales = weights, weights
         else:
             merged = sum(weight**2 * matrix for weight, matrix in zip(weights, matrices, strict=True))
-            maps = [NumericalMap(merged)]
-            map_weights, scales = np.ones(1), weights**2
-        places = _slices([part.size for part in maps])
-        features = np.hstack([part.rows for part in maps])
+            matrices, map_weights, scales = [merged], np.ones(1), weights**2
+        maps, parts = zip(*(NumericalMap.factor(matrix) for matrix in matrices), strict=True)
+        places = _slices([part.shape[1] for part in parts])
+        features = np.hstack(parts)
         manifold = Manifold(features, places, laplacians, between, True) if len(graph) else None
         labelled = FeatureRows(len(labels), features.shape[1], features[: len(labels)])
         objective = Objective(labelled, y, places, map_weights, self.lam, self.gamma, manifold)

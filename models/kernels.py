@@ -146,42 +146,45 @@ class PolynomialMap:
         return result
 
 
+@dataclass(frozen=True, eq=False)
 class NumericalMap:
     """The feature map of any positive semi-definite kernel on given rows, by pivoted Cholesky.
 
     With P K P^T = L L^T (LAPACK pstrf, stopped where every remaining pivot is rounding error), the rows of L
     are features of the given rows, and L_pp^-1 k(X_p, z) those of any other z: exact to rounding on the span
-    of the data, and `size`, the numerical rank, is often far below the number of rows.
+    of the data; the numerical rank, their number, is often far below the number of rows.
 
-    Attributes: `support` row numbers of the pivots; `rows` (n, size) features of the given rows.
+    `support` (rank,) row numbers of the pivots p; `triangle` (rank, rank) L_pp, lower.
     """
 
-    def __init__(self, matrix: np.ndarray):
-        """`matrix`: (n, n) float64 symmetric kernel values. ValueError when it is indefinite."""
-        n = len(matrix)
-        diagonal = matrix.diagonal().copy()
-        largest = max(float(diagonal.max(initial=0.0)), np.finfo(float).tiny)
+    support: np.ndarray
+    triangle: np.ndarray
+
+    @classmethod
+    def factor(cls, matrix: np.ndarray) -> tuple["NumericalMap", np.ndarray]:
+        """The map and the features (n, rank) of the rows whose kernel values `matrix` (n, n) holds.
+
+        ValueError when the matrix is indefinite beyond rounding.
+        """
+        diagonal = matrix.diagonal()
+        largest = max(float(diagonal.max()), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=largest * np.finfo(float).eps * 10, lower=1)
         pivots = pivots - 1
-        self.support = pivots[:rank]
-        self._triangle = np.tril(factor[:rank, :rank])
-        self.rows = np.empty((n, rank))
-        self.rows[self.support] = self._triangle
-        self.rows[pivots[rank:]] = factor[rank:, :rank]
-        left = diagonal - np.einsum("ij,ij->i", self.rows, self.rows)
-        if left.min(initial=0.0) < -1e-8 * largest:
+        triangle = np.tril(factor[:rank, :rank])
+        features = np.empty((len(matrix), rank))
+        features[pivots[:rank]] = triangle
+        features[pivots[rank:]] = factor[rank:, :rank]
+        left = diagonal - np.einsum("ij,ij->i", features, features)
+        if left.min() < -1e-8 * largest:
             raise ValueError(
                 "the kernel matrix of these rows is not positive semi-definite: choose another kernel, or "
                 "centre and scale X when its values are so large that rounding did it"
             )
-
-    @property
-    def size(self) -> int:
-        return len(self.support)
+        return cls(pivots[:rank], triangle), features
 
     def support_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
-        """Weights b (size,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
-        return solve_triangular(self._triangle, coefficients, lower=True, trans="T")
+        """Weights b (rank,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
+        return solve_triangular(self.triangle, coefficients, lower=True, trans="T")
 
 
 @dataclass(frozen=True, eq=False)

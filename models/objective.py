@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
+Solve = Callable[[np.ndarray], np.ndarray]
+
 BLOCK_ROWS = 1024  # expanded at a time: their features stay in the processor's cache
 SETTLED = 1e-11  # of max|y|: a Newton step that moves no prediction further has done its work
 
@@ -92,15 +94,18 @@ class Manifold:
         parts = [self.features[:, view].T @ values[:, a] for a, view in enumerate(self.views)]
         return np.concatenate(parts)
 
+    def view_gram(self, a: int) -> np.ndarray:
+        """Block (a, a) of psi^T M psi but for what "full" subtracts of it: psi^T psi."""
+        part = self.features[:, self.views[a]]
+        smooth = part.T @ (self.laplacians[a] @ part)
+        return (smooth + smooth.T) / 2 + self._diagonal() * (part.T @ part)
+
     def gram(self) -> np.ndarray:
         """psi^T M psi (D, D), block-diagonal over the views unless `between` is "full"."""
         size = self.features.shape[1]
-        full = self.between == "full"
-        result = -(self.features.T @ self.features) if full else np.zeros((size, size))
-        for laplacian, view in zip(self.laplacians, self.views, strict=True):
-            part = self.features[:, view]
-            smooth = part.T @ (laplacian @ part)
-            result[view, view] += (smooth + smooth.T) / 2 + self._diagonal() * (part.T @ part)
+        result = -_gram(self.features) if self.between == "full" else np.zeros((size, size))
+        for a, view in enumerate(self.views):
+            result[view, view] += self.view_gram(a)
         return result
 
 
@@ -129,6 +134,94 @@ class Factor:
         return scale * linalg.cho_solve((self._lower, True), scale * right, check_finite=False)
 
 
+class PenaltyInverse:
+    """Products with R^-1, R = lam I + gamma psi^T M psi.
+
+    With more features than rows, R is never formed: per view, A = lam I + gamma psi^T (L + m I) psi is
+    factored, and the coupling R = A - gamma psi^T psi of the views is undone over the rows (Woodbury).
+    """
+
+    def __init__(self, views: list[slice], lam: float, gamma: float, manifold: Manifold | None):
+        size = views[-1].stop
+        coupled = manifold is not None and manifold.between == "full"
+        self._coupling = None
+        if coupled and size <= len(manifold.features):
+            self._blocks = [slice(0, size)]
+            matrices = [gamma * manifold.gram()]
+        else:
+            self._blocks = views
+            matrices = (
+                gamma * manifold.view_gram(a) if manifold else np.zeros((view.stop - view.start,) * 2)
+                for a, view in enumerate(views)
+            )
+        self._factors = [Factor(_plus_diagonal(matrix, lam)) for matrix in matrices]
+        if coupled and self._blocks is views:
+            self._features, self._gamma = manifold.features, gamma
+            self._solved = self.solve(manifold.features.T)
+            self._coupling = Factor(_plus_diagonal(-gamma * (self._features @ self._solved), 1.0))
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """R^-1 right for (D,) or (D, k)."""
+        parts = [
+            factor.solve(right[block]) for factor, block in zip(self._factors, self._blocks, strict=True)
+        ]
+        result = np.concatenate(parts)
+        if self._coupling is not None:
+            result += self._gamma * (self._solved @ self._coupling.solve(self._features @ result))
+        return result
+
+
+class FeatureSystem:
+    """Newton systems of J by Gram matrices (D, D), for fewer features than labels.
+
+    The Gram matrix of few labels that are not quadratic is subtracted from that of all.
+    """
+
+    def __init__(self, labelled: FeatureRows, y: np.ndarray, column_weights: np.ndarray, penalty: np.ndarray):
+        self._labelled, self._y, self._weights, self._penalty = labelled, y, column_weights, penalty
+        self.gram, self._moment = labelled.moments(y)
+
+    def newton(self, quadratic: np.ndarray, target: np.ndarray, count: int) -> tuple[Solve, np.ndarray]:
+        """The function H^-1, H = (1/count) sum over the labels `quadratic` (l,) bool of phi phi^T + 2 R, and
+        H^-1 (1/count) sum_i target_i phi_i (D,); `target` (l,) is y where quadratic."""
+        others = np.flatnonzero(~quadratic)
+        if not len(others):
+            gram, moment = self.gram, self._moment
+        elif len(others) <= len(target) / 2:
+            other_gram, other_moment = self._labelled.moments(self._y - target, others)
+            gram, moment = self.gram - other_gram, self._moment - other_moment
+        else:
+            gram, moment = self._labelled.moments(target, np.flatnonzero(quadratic))
+            moment += self._labelled.moments(target, np.flatnonzero(~quadratic & (target != 0)))[1]
+        weights = self._weights
+        factor = Factor(gram * (weights * weights[:, None] / count) + 2 * self._penalty)
+        return factor.solve, factor.solve(weights * moment / count)
+
+
+class LabelSystem:
+    """Newton systems of J by the labels' reduced kernel phi R^-1 phi^T (l, l), where labels are fewer.
+
+    R is factored once; each system then factors a principal block of the reduced kernel.
+    """
+
+    def __init__(self, phi: np.ndarray, inverse: PenaltyInverse):
+        self._phi, self._inverse = phi, inverse
+        self._solved_phi = inverse.solve(phi.T)
+        self._kernel = phi @ self._solved_phi
+
+    def newton(self, quadratic: np.ndarray, target: np.ndarray, count: int) -> tuple[Solve, np.ndarray]:
+        """As `FeatureSystem.newton`."""
+        index = np.flatnonzero(quadratic)
+        factor = Factor(_plus_diagonal(self._kernel[np.ix_(index, index)], 2 * count))
+        phi, solved_phi = self._phi[index], self._solved_phi[:, index]
+
+        def solve(right):
+            solved = self._inverse.solve(right)
+            return (solved - solved_phi @ factor.solve(phi @ solved)) / 2
+
+        return solve, solve(self._phi.T @ target / count)
+
+
 @dataclass(frozen=True, eq=False)
 class Minimizer:
     """Coefficients (D,) where J is least, what rounding left of J's gradient there (D,), and the residuals
@@ -140,13 +233,7 @@ class Minimizer:
 
 
 class Objective:
-    """J over labelled feature rows and a manifold, and its minimizers on subsets `kept` (l,) of the labels.
-
-    Every Hessian is a Gram matrix over some labels plus one fixed penalty. With fewer coefficients than
-    labels it is factored itself, the Gram matrix of few dropped labels being subtracted from that of all;
-    otherwise the penalty is factored once, and each solve factors a principal block of the labels' reduced
-    kernel phi R^-1 phi^T.
-    """
+    """J over labelled feature rows and a manifold, and its minimizers on subsets of the labels."""
 
     def __init__(
         self,
@@ -163,66 +250,12 @@ class Objective:
         self.column_weights = np.concatenate(
             [np.full(view.stop - view.start, c) for view, c in zip(views, weights, strict=True)]
         )
-        penalty = np.diag(np.full(labelled.size, lam))
-        if manifold is not None:
-            penalty += gamma * manifold.gram()
-        self._penalty = penalty
         if labelled.size <= len(y):
-            self._gram, self._moment = labelled.moments(y)
+            penalty = gamma * manifold.gram() if manifold is not None else np.zeros((labelled.size,) * 2)
+            self._system = FeatureSystem(labelled, y, self.column_weights, _plus_diagonal(penalty, lam))
         else:
-            self._gram = None
-            self._factor_penalty(labelled.whole() * self.column_weights)
-
-    def _factor_penalty(self, phi: np.ndarray):
-        coupled = self.manifold is not None and self.manifold.between == "full"
-        self._blocks = [slice(0, self.labelled.size)] if coupled else self.views
-        self._block_factors = [Factor(self._penalty[block, block]) for block in self._blocks]
-        self._phi = phi
-        self._solved_phi = self._solve_penalty(phi.T)
-        self._reduced_kernel = phi @ self._solved_phi
-
-    def _solve_penalty(self, right: np.ndarray) -> np.ndarray:
-        """R^-1 right, R = lam I + gamma psi^T M psi."""
-        parts = [
-            factor.solve(right[block])
-            for factor, block in zip(self._block_factors, self._blocks, strict=True)
-        ]
-        return np.concatenate(parts)
-
-    def _newton(
-        self, quadratic: np.ndarray, target: np.ndarray, count: int
-    ) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-        """The inverse of H = (1/count) sum of phi phi^T over the labels `quadratic` (l,) bool + 2 R, as a
-        function, and its value at (1/count) sum_i target_i phi_i; `target` (l,) is y where quadratic."""
-        solve_with = self._solver_by_labels if self._gram is None else self._solver_by_features
-        return solve_with(quadratic, target, count)
-
-    def _solver_by_features(self, quadratic, target, count):
-        others = np.flatnonzero(~quadratic)
-        if len(others) <= len(target) / 2:
-            gram, moment = self._gram, self._moment
-            if len(others):
-                other_gram, other_moment = self.labelled.moments(self.y - target, others)
-                gram, moment = gram - other_gram, moment - other_moment
-        else:
-            gram, moment = self.labelled.moments(target, np.flatnonzero(quadratic))
-            moment += self.labelled.moments(target, np.flatnonzero(~quadratic & (target != 0)))[1]
-        weights = self.column_weights
-        factor = Factor(gram * (weights * weights[:, None] / count) + 2 * self._penalty)
-        return factor.solve, factor.solve(weights * moment / count)
-
-    def _solver_by_labels(self, quadratic, target, count):
-        index = np.flatnonzero(quadratic)
-        kernel = self._reduced_kernel[np.ix_(index, index)]
-        kernel[np.diag_indices_from(kernel)] += 2 * count
-        factor = Factor(kernel)
-        phi, solved_phi = self._phi[index], self._solved_phi[:, index]
-
-        def solve(right):
-            solved = self._solve_penalty(right)
-            return (solved - solved_phi @ factor.solve(phi @ solved)) / 2
-
-        return solve, solve(self._phi.T @ target / count)
+            phi = labelled.whole() * self.column_weights
+            self._system = LabelSystem(phi, PenaltyInverse(views, lam, gamma, manifold))
 
     def value_and_gradient(
         self, theta: np.ndarray, kept: np.ndarray, xi: float = np.inf
@@ -248,7 +281,7 @@ class Objective:
 
     def minimize(self, kept: np.ndarray) -> Minimizer:
         """The minimizer with xi infinite: one Newton step, and more of them to undo its rounding."""
-        solve, theta = self._newton(kept, self.y * kept, int(kept.sum()))
+        solve, theta = self._system.newton(kept, self.y * kept, int(kept.sum()))
         _, gradient, residuals = self.value_and_gradient(theta, kept)
         best = Minimizer(theta, gradient, residuals)
         last = np.inf
@@ -271,7 +304,7 @@ class Objective:
         """
         quadratic = kept & (np.abs(residuals) < xi)
         force = np.where(quadratic, self.y, xi * np.sign(residuals)) * kept
-        _, theta = self._newton(quadratic, force, int(kept.sum()))
+        _, theta = self._system.newton(quadratic, force, int(kept.sum()))
         weighted = self.column_weights * theta
         return self.y - np.concatenate([block @ weighted for _, block in self.labelled.blocks()])
 
@@ -305,8 +338,7 @@ class Objective:
             if self.manifold is not None:
                 gram = _gram(self.manifold.features[:, view])
             if own_rows:
-                in_memory = self._gram is None
-                gram = gram + (_gram(self.labelled.whole()[:, view]) if in_memory else self._gram[view, view])
+                gram = gram + self._labelled_gram(view)
             gram[np.diag_indices_from(gram)] *= 1 + len(gram) * np.finfo(float).eps
             correction[view] = Factor(gram).solve(gradient[view])
         largest = 0.0
@@ -317,9 +349,20 @@ class Objective:
             largest += max(np.abs(_view_values(block, self.views, correction)).max() for block in blocks)
         return float(largest / (np.abs(self.y).max() or 1.0))
 
+    def _labelled_gram(self, view: slice) -> np.ndarray:
+        if isinstance(self._system, FeatureSystem):
+            return self._system.gram[view, view]
+        return _gram(self.labelled.whole()[:, view])
+
 
 def _gram(features: np.ndarray) -> np.ndarray:
     return features.T @ features
+
+
+def _plus_diagonal(matrix: np.ndarray, value: float) -> np.ndarray:
+    """`matrix` itself with `value` added to its diagonal."""
+    matrix[np.diag_indices_from(matrix)] += value
+    return matrix
 
 
 def _view_values(features: np.ndarray, views: list[slice], theta: np.ndarray) -> np.ndarray:

@@ -44,25 +44,26 @@ def test_defaults_are_those_of_scikit_learn():
 def test_the_numerical_map_reproduces_the_kernel_at_its_rank(name, rank):
     kernel = Kernel.resolve(name, None, 4)
     rows = np.vstack([LEFT, LEFT[:3]])  # duplicates add nothing to the rank
-    numerical = NumericalMap(kernel.matrix(rows, rows))
-    assert numerical.size == rank
-    np.testing.assert_allclose(numerical.rows @ numerical.rows.T, kernel.matrix(rows, rows), atol=1e-12)
+    numerical, features = NumericalMap.factor(kernel.matrix(rows, rows))
+    assert features.shape == (12, rank)
+    np.testing.assert_allclose(features @ features.T, kernel.matrix(rows, rows), atol=1e-12)
     coefficients = RANDOM.normal(size=rank)
     weights = numerical.support_coefficients(coefficients)
     expansion = Expansion(np.arange(4), kernel, rows[numerical.support], weights)
-    np.testing.assert_allclose(evaluate([expansion], rows), numerical.rows @ coefficients, atol=1e-9)
+    np.testing.assert_allclose(evaluate([expansion], rows), features @ coefficients, atol=1e-9)
 
 
 def test_a_zero_kernel_has_no_features():
-    numerical = NumericalMap(np.zeros((3, 3)))
-    assert numerical.rows.shape == (3, 0)
+    numerical, features = NumericalMap.factor(np.zeros((3, 3)))
+    assert len(numerical.support) == 0
+    assert features.shape == (3, 0)
     expansion = Expansion(np.arange(4), Kernel("linear"), LEFT[:0], np.zeros(0))
     np.testing.assert_array_equal(evaluate([expansion], LEFT), 0)
 
 
 def test_an_indefinite_kernel_is_refused():
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        NumericalMap(np.array([[1.0, 2.0], [2.0, 1.0]]))
+        NumericalMap.factor(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
 def test_evaluation_in_blocks_covers_every_row():

@@ -246,12 +246,14 @@ class Segmenter:
 
         Parameters
         ----------
-        frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one; the first `LEARNING_FRAMES` are used
+        frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
+            Of more than `LEARNING_FRAMES`, every second, third, … is used.
         """
-        frames = np.stack(frames_bgr[:LEARNING_FRAMES])
+        frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
+        frames = np.stack(frames_bgr)
         reference = np.median(frames, axis=0).astype(np.uint8)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
-            frames = np.stack([self._evened(frame, reference)[0] for frame in frames_bgr[:LEARNING_FRAMES]])
+            frames = np.stack([self._evened(frame, reference)[0] for frame in frames_bgr])
             reference = np.median(frames, axis=0).astype(np.uint8)
         self._model.learn(frames)
         self._reference = reference

@@ -4,10 +4,12 @@ Source: J. Cavazza and V. Murino, "Active Regression with Adaptive Huber Loss" (
 """
 
 import warnings
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import (
@@ -28,6 +30,16 @@ GRAPH_ROWS = 20_000  # rows that carry the manifold term at most
 DUAL_ROWS = 5_000  # rows of a kernel matrix at most
 MAP_COLUMNS = 5_000  # columns of all explicit feature maps at most
 HELD_VALUES = 2**25  # feature values of labelled rows held in memory at most (256 MiB)
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """A view's columns of X, kernel, weight c and, where there is a manifold term, graph Laplacian."""
+
+    columns: np.ndarray
+    kernel: Kernel
+    weight: float
+    laplacian: sparse.csr_array | None = None
 
 
 class HuberLossRegressor(RegressorMixin, BaseEstimator):
@@ -82,7 +94,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     coef_ : ndarray of shape (D,)
         Primal: coefficients of the views' explicit features, one view after the other.
     dual_coef_ : ndarray of shape (n, m)
-        Dual: w of Theorem 1, f^a = sum_j k^a(., x_j) w_j^a.
+        Dual: w of Theorem 1, f^a = sum_j k^a(., x_j) w_j^a. Its size and its rounding grow as 1/lam; `predict`
+        takes `expansions_`, which do not.
     expansions_ : list of Expansion
         The fitted function, one share per view: what `predict` sums up.
     graph_rows_ : ndarray of int
@@ -133,13 +146,19 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         y = self.check_targets(X, y)
         self._check_parameters()
-        views, kernels, weights = self._resolve_views(X.shape[1])
+        views = self._resolve_views(X.shape[1])
         labels = np.flatnonzero(~np.isnan(y))
-        self.graph_rows_ = graph = self._choose_graph_rows(labels, np.flatnonzero(np.isnan(y)))
-        laplacians = [neighbor_laplacian(X[graph][:, view], self.n_neighbors) for view in views]
-        fit = self._fit_primal if self._is_primal(views, kernels, labels, graph) else self._fit_dual
-        between = self.between_views if len(views) > 1 else None
-        refinements = fit(X, y[labels], labels, graph, laplacians, between, views, kernels, weights)
+        graph = self._choose_graph_rows(labels, np.flatnonzero(np.isnan(y)))
+        if len(graph):
+            views = [
+                replace(view, laplacian=neighbor_laplacian(X[graph][:, view.columns], self.n_neighbors))
+                for view in views
+            ]
+        for name in ("coef_", "dual_coef_"):  # of a fit before, by the other solver
+            self.__dict__.pop(name, None)
+        fit = self._fit_primal if self._is_primal(views, labels, graph) else self._fit_dual
+        refinements = fit(X, y[labels], labels, graph, views)
+        self.graph_rows_ = graph
         self.xi_path_ = np.array(refinements.thresholds)
         self.xi_ = refinements.thresholds[-1]
         self.n_iter_ = len(refinements.thresholds) - 1
@@ -156,40 +175,40 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             )
         return self
 
-    def _fit_primal(self, X, y, labels, graph, laplacians, between, views, kernels, weights) -> Refinements:
+    def _fit_primal(self, X, y, labels, graph, views) -> Refinements:
         """Fit in the kernels' explicit features; sets coef_, expansions_ and optimality_."""
-        maps = [PolynomialMap(kernel, len(view)) for view, kernel in zip(views, kernels, strict=True)]
-        places = _slices([view.size for view in maps])
+        maps = [PolynomialMap(view.kernel, len(view.columns)) for view in views]
+        places = _slices([part.size for part in maps])
         size = places[-1].stop
 
         def expand(index):
             features = np.empty((size, len(index))).T
             rows = X[index]
             for view, part, place in zip(views, maps, places, strict=True):
-                part.transform(rows[:, view], out=features[:, place])
+                part.transform(rows[:, view.columns], out=features[:, place])
             return features
 
         manifold = None
         if len(graph):
-            covers = len(graph) == len(X)
-            manifold = Manifold(expand(graph), places, laplacians, between, covers)
+            manifold = self._manifold(expand(graph), places, views, covers_labels=len(graph) == len(X))
         if manifold is not None and manifold.covers_labels:
             labelled = FeatureRows(len(labels), size, manifold.features[: len(labels)])
         elif len(labels) * size <= HELD_VALUES:
             labelled = FeatureRows(len(labels), size, expand(labels))
         else:
             labelled = FeatureRows(len(labels), size, None, lambda index: expand(labels[index]))
+        weights = np.array([view.weight for view in views])
         objective = Objective(labelled, y, places, weights, self.lam, self.gamma, manifold)
         refinements = refine(objective, self.n_refinements, self.delta_xi)
         self.coef_ = refinements.minimizer.theta
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
         self.expansions_ = [
-            Expansion(view, kernel, None, weight * self.coef_[place])
-            for view, kernel, weight, place in zip(views, kernels, weights, places, strict=True)
+            Expansion(view.columns, view.kernel, None, view.weight * self.coef_[place])
+            for view, place in zip(views, places, strict=True)
         ]
         return refinements
 
-    def _fit_dual(self, X, y, labels, graph, laplacians, between, views, kernels, weights) -> Refinements:
+    def _fit_dual(self, X, y, labels, graph, views) -> Refinements:
         """Fit in the kernels' numerical features; sets dual_coef_, expansions_ and optimality_.
 
         Without manifold term Theorem 1 makes w^a = c^a a for one vector a: one view, the merged kernel
@@ -202,40 +221,46 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
                 "linear or poly kernel of low degree, or fewer rows (at gamma=0 only labelled ones count)"
             )
         rows = X[active]
-        matrices = (
-            kernel.matrix(rows[:, view], rows[:, view]) for view, kernel in zip(views, kernels, strict=True)
-        )
-        if len(graph):
-            map_weights, scales = weights, weights
-        else:
-            merged = sum(weight**2 * matrix for weight, matrix in zip(weights, matrices, strict=True))
-            matrices, map_weights, scales = [merged], np.ones(1), weights**2
+        weights = np.array([view.weight for view in views])
+        matrices = (view.kernel.matrix(rows[:, view.columns], rows[:, view.columns]) for view in views)
+        merged = not len(graph)
+        if merged:
+            matrices = [sum(c**2 * matrix for c, matrix in zip(weights, matrices, strict=True))]
         maps, parts = zip(*(NumericalMap.factor(matrix) for matrix in matrices), strict=True)
         places = _slices([part.shape[1] for part in parts])
         features = np.hstack(parts)
-        manifold = Manifold(features, places, laplacians, between, True) if len(graph) else None
+        manifold = None if merged else self._manifold(features, places, views, covers_labels=True)
         labelled = FeatureRows(len(labels), features.shape[1], features[: len(labels)])
-        objective = Objective(labelled, y, places, map_weights, self.lam, self.gamma, manifold)
+        objective = Objective(
+            labelled, y, places, np.ones(1) if merged else weights, self.lam, self.gamma, manifold
+        )
         refinements = refine(objective, self.n_refinements, self.delta_xi)
 
         dual = objective.dual_coefficients(refinements.minimizer, refinements.kept)
-        if not len(graph):
-            dual = dual * weights
         self.dual_coef_ = np.zeros((len(X), len(views)))
-        self.dual_coef_[active] = dual
+        self.dual_coef_[active] = dual * weights if merged else dual
         self.expansions_ = []
-        for a, (view, kernel, scale) in enumerate(zip(views, kernels, scales, strict=True)):
-            part = maps[min(a, len(maps) - 1)]
-            place = places[min(a, len(maps) - 1)]
+        for a, view in enumerate(views):
+            part, place = (maps[0], places[0]) if merged else (maps[a], places[a])
             coefficients = part.support_coefficients(refinements.minimizer.theta[place])
             self.expansions_.append(
-                Expansion(view, kernel, rows[part.support][:, view], scale * coefficients)
+                Expansion(
+                    view.columns,
+                    view.kernel,
+                    rows[part.support][:, view.columns],
+                    coefficients * (view.weight**2 if merged else view.weight),
+                )
             )
+        # What predicts is a sum of kernel values: what their rounding adds belongs to the violation.
         predicted = evaluate(self.expansions_, rows[: len(labels)])
-        inconsistency = np.abs(y - predicted - refinements.minimizer.residuals).max()
+        rounding = np.abs(y - predicted - refinements.minimizer.residuals).max() * np.abs(weights).max()
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
-        self.optimality_ += float(inconsistency * np.abs(weights).max() / (np.abs(y).max() or 1.0))
+        self.optimality_ += float(rounding / (np.abs(y).max() or 1.0))
         return refinements
+
+    def _manifold(self, features, places, views, covers_labels: bool) -> Manifold:
+        between = self.between_views if len(views) > 1 else None
+        return Manifold(features, places, [view.laplacian for view in views], between, covers_labels)
 
     def predict(self, X):
         """Predictions (n,) float64 for X (n, d)."""
@@ -272,7 +297,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         if self.solver not in ("auto", "primal", "dual"):
             raise ValueError(f'expected solver "auto", "primal" or "dual", got {self.solver!r}')
 
-    def _resolve_views(self, n_columns: int) -> tuple[list[np.ndarray], list[Kernel], np.ndarray]:
+    def _resolve_views(self, n_columns: int) -> list[_View]:
         views = [slice(None)] if self.views is None else list(self.views)
         every = np.arange(n_columns)
         try:
@@ -288,15 +313,16 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         names = [self.kernel] * m if isinstance(self.kernel, str) else list(self.kernel)
         shared = self.kernel_params is None or isinstance(self.kernel_params, dict)
         parameters = [self.kernel_params] * m if shared else list(self.kernel_params)
-        weights = np.full(m, 1 / m) if self.view_weights is None else np.asarray(self.view_weights, float)
+        weights = [1 / m] * m if self.view_weights is None else [float(c) for c in self.view_weights]
         for name, given in (("kernel", names), ("kernel_params", parameters), ("view_weights", weights)):
             if len(given) != m:
                 raise ValueError(f"expected one {name} or one for each of {m} views, got {len(given)}")
-        kernels = [
-            Kernel.resolve(name, parameter, len(view))
-            for name, parameter, view in zip(names, parameters, columns, strict=True)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"expected finite view_weights, got {weights}")
+        return [
+            _View(view, Kernel.resolve(name, parameter, len(view)), weight)
+            for view, name, parameter, weight in zip(columns, names, parameters, weights, strict=True)
         ]
-        return columns, kernels, weights
 
     def _choose_graph_rows(self, labels: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Row numbers that carry the manifold term; when these are all rows, the labelled ones come first."""
@@ -309,11 +335,11 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             else np.linspace(0, n - 1, GRAPH_ROWS).astype(int)
         )
 
-    def _is_primal(self, views, kernels, labels, graph) -> bool:
+    def _is_primal(self, views, labels, graph) -> bool:
         """Whether to fit in explicit features: as told, or when they are fewer than the dual's unknowns."""
         if self.solver == "dual":
             return False
-        sizes = [kernel.map_size(len(view)) for view, kernel in zip(views, kernels, strict=True)]
+        sizes = [view.kernel.map_size(len(view.columns)) for view in views]
         if None in sizes:
             if self.solver == "primal":
                 raise ValueError('solver "primal" needs linear or poly kernels; take "dual" or "auto"')

@@ -16,7 +16,9 @@ def count_scale(prediction: np.ndarray) -> np.ndarray:
 
     People are missed, doubled and hidden more or less independently, so that the variance of the error grows
     in proportion to the count, as a Poisson variable's; below one person the scale stays at 1, which keeps
-    intervals from vanishing over an empty scene.
+    intervals from vanishing over an empty scene. On the published features of Mall and UCSD the coverage over
+    quarters of the predicted count is more even with it than with a constant scale or one that is
+    proportional to the count.
     """
     return np.sqrt(np.maximum(prediction, 1.0))
 

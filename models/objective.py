@@ -113,10 +113,13 @@ class Factor:
     """Cholesky factor of a symmetric positive definite matrix, its diagonal scaled to one beforehand.
 
     A matrix that rounding made indefinite gets the least of 10, 100, … roundings added to its diagonal that
-    makes it definite; what that changes is for the caller's refinement to undo.
+    makes it definite; what that changes is for the caller's refinement to undo. ValueError when the matrix is
+    not finite.
     """
 
     def __init__(self, matrix: np.ndarray):
+        if not np.isfinite(matrix).all():
+            raise ValueError("products of feature values overflow: scale the columns of X to about one")
         self._scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
         scaled = matrix * self._scale * self._scale[:, None]
         shift = len(matrix) * np.finfo(float).eps

@@ -211,6 +211,19 @@ def test_a_hopelessly_scaled_problem_says_so(rows_and_labels):
 
 
 @pytest.mark.parametrize("solver", ["primal", "dual"])
+def test_values_that_overflow_are_refused(rows_and_labels):
+    X, y = rows_and_labels
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="scale the columns of X"):
+        HuberLossRegressor(**QUADRATIC).fit(X * 1e90, y)
+
+
+def test_a_second_fit_forgets_the_first(rows_and_labels):
+    model = HuberLossRegressor(solver="dual").fit(*rows_and_labels)
+    model.set_params(solver="primal").fit(*rows_and_labels)
+    assert hasattr(model, "coef_")
+    assert not hasattr(model, "dual_coef_")
+
+
 def test_auto_finds_the_wrong_labels_and_only_those(rows_and_labels, solver):
     X, y = rows_and_labels
     model = HuberLossRegressor(views=VIEWS, **QUADRATIC, lam=0.01, gamma=0.001, solver=solver).fit(X, y)
@@ -289,6 +302,7 @@ def test_works_in_pipeline_grid_search_and_clone(rows_and_labels):
         ({"views": [[0, 8]]}, "8 columns"),
         ({"views": VIEWS, "kernel": ["linear"]}, "one kernel or one for each of 3 views, got 1"),
         ({"views": VIEWS, "view_weights": [1, 1]}, "one view_weights"),
+        ({"view_weights": [np.nan]}, "finite view_weights"),
     ],
 )
 def test_wrong_settings_are_named(rows_and_labels, settings, message):

@@ -234,7 +234,7 @@ class Segmenter:
         self._model = MedianBackground(rate) if rate < LOW_RATE_FPS else MixtureBackground(rate)
         self._reference = None  # the empty scene as last learnt, against which the light is judged
         self._watch = None  # … as first learnt, against which the camera is judged
-        self._gains, self._light = np.ones(3), np.ones((LIGHT_ROWS, LIGHT_COLUMNS), np.float32)
+        self._gains = self._light = None  # of the last look since the scene was learnt
         self._recent = []
         self._step = max(1, round(rate / 2))  # light and camera are looked at about twice a second
         self._learning_for = "learning"
@@ -257,7 +257,7 @@ class Segmenter:
             reference = np.median(frames, axis=0).astype(np.uint8)
         self._model.learn(frames)
         self._reference = reference
-        self._gains = np.ones(3)
+        self._gains = None
         self._learning_for = None
         if self._watch is None:
             self._watch = CameraWatch(reference)
@@ -274,9 +274,10 @@ class Segmenter:
         if self._reference is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",))
         jumped = False
-        if looking:
+        if looking or self._gains is None:
             evened, gains, self._light = self._evened(frame_bgr, self._reference)
-            jumped = np.abs(np.log(gains / self._gains)).max() > np.log(LIGHT_CHANGE_GAIN)
+            if self._gains is not None:
+                jumped = np.abs(np.log(gains / self._gains)).max() > np.log(LIGHT_CHANGE_GAIN)
             self._gains = gains
         else:
             evened = even_out(frame_bgr, self._gains, self._light)

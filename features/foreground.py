@@ -72,7 +72,8 @@ class MedianBackground:
         self._n_frames = 0
 
     def learn(self, frames: np.ndarray) -> None:
-        """Learn from (n, H, W, 3) uint8 frames of comparable brightness."""
+        """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten."""
+        self._window.clear()
         median = np.median(frames, axis=0)
         difference = np.abs(frames - median.astype(np.int16)).max(axis=-1)
         # The lower quartile of |difference| sees the noise even where people stand most of the time; for
@@ -87,9 +88,9 @@ class MedianBackground:
         if self._n_frames % self._window_step == 0:
             self._window.append(frame_bgr)
             if len(self._window) == LEARNING_FRAMES:
-                self.learn(np.stack(self._window))
-                for _ in range(LEARNING_FRAMES // 2):
-                    self._window.popleft()
+                window = list(self._window)
+                self.learn(np.stack(window))
+                self._window.extend(window[LEARNING_FRAMES // 2 :])
         return self.segment(frame_bgr)
 
     def segment(self, frame_bgr: np.ndarray) -> np.ndarray:

@@ -367,7 +367,7 @@ class _FileSource(VideoSource):
         near: then decoding up to it is exact.
         """
         if start.time_s is not None and self._given_fps is not None:
-            start = Position(frame=math.ceil((start.time_s - 1e-6) * self._given_fps))
+            start = Position(frame=int(start.time_s * self._given_fps))  # or one more
         if start.reached(_NEAR, _NEAR * self._interval_s):
             return None
         stamps: list[float] = []

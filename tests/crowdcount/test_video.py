@@ -1,8 +1,10 @@
 """crowdcount.video against real files and loopback servers.
 
 Test frames carry their number as black and white blocks, so that a decoded image proves which frame it is.
-Videos are written by OpenCV. Two clips in clips/ hold the same frames in forms that it cannot write:
-reordered.mkv (60 frames, H.264 with B-frames, key frames 30 apart) and interlaced.ts (6 frames, MPEG-2).
+Videos are written by OpenCV. Those in clips/ hold the same frames in forms that it cannot write:
+reordered.mkv (60 frames, H.264 with B-frames, key frames 30 apart), paused.mkv (50 frames of such a video,
+after 20 a pause of 12 s, after 30 the next ten are left out), shifted.avi (40 frames, MPEG-4 with B-frames,
+whose time stamps are one frame late and end with a 0) and interlaced.ts (6 frames, MPEG-2).
 """
 
 import itertools
@@ -172,6 +174,23 @@ def test_reordered_frames_come_in_order_of_display():
     assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 25)
 
 
+def test_shifted_stamps_do_not_shift_the_numbers():
+    with open_source(CLIPS / "shifted.avi") as source:
+        frames = list(source.frames())
+    assert indices(frames) == list(range(40))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(40) / 25)
+
+
+def test_paused_recording_keeps_its_times_and_invents_no_frame():
+    with open_source(CLIPS / "paused.mkv") as source:
+        frames = list(source.frames())
+    shown = [*range(30), *range(40, 60)]
+    assert indices(frames) == list(range(50))
+    assert [number_in(frame.image_bgr) for frame in frames] == shown
+    assert [frame.time_s for frame in frames] == pytest.approx([n / 25 + 12 * (n >= 20) for n in shown])
+
+
 def test_given_fps_overrules_the_time_stamps(tmp_path):
     with open_source(write_video(tmp_path / "a.avi", 10), fps=2) as source:
         assert source.info.fps == 2
@@ -198,7 +217,7 @@ def test_absurd_rate_is_unknown_and_frames_are_timed_all_the_same(tmp_path, scal
     with open_source(path) as source:
         assert source.info.fps is None or 0 < source.info.fps <= 240
         frames = list(source.frames())
-        assert summary(source.frames(start=Position(frame=290))) == summary(frames[290:])
+        assert summary(source.frames(start=Position(frame=260))) == summary(frames[260:])
     assert indices(frames) == list(range(300))
     steps = np.diff([frame.time_s for frame in frames])
     assert steps[2:].min() > 1 / 240
@@ -258,6 +277,14 @@ def test_empty_window_is_an_error(tmp_path):
             next(source.frames(start=Position(time_s=0.3), end=Position(frame=5)))
 
 
+@pytest.mark.parametrize("start", [Position(frame=300), Position(time_s=12.0)])
+def test_start_behind_the_end_of_a_longer_file(tmp_path, start):
+    with open_source(write_video(tmp_path / "a.avi", 300)) as source:
+        with pytest.raises(VideoError, match="has no frame between"):
+            next(source.frames(start=start))
+        assert indices(source.frames(start=Position(frame=295))) == list(range(295, 300))
+
+
 @pytest.mark.parametrize(("name", "fourcc"), [("a.avi", "XVID"), ("a.mp4", "mp4v"), ("a.webm", "VP80")])
 def test_far_start_is_found_by_seeking_and_exact(tmp_path, name, fourcc):
     path = write_video(tmp_path / name, 400, fourcc)
@@ -277,6 +304,27 @@ def test_seeking_is_exact_among_reordered_frames(monkeypatch, target):
         frames = list(source.frames())
         assert source._find(Position(frame=target)) is not None
         assert summary(source.frames(start=Position(frame=target))) == summary(frames[target:])
+
+
+def test_seeking_is_exact_behind_a_pause(monkeypatch):
+    monkeypatch.setattr(video, "_NEAR", 0)
+    monkeypatch.setattr(video, "_REORDER", 8)
+    with open_source(CLIPS / "paused.mkv") as source:
+        frames = list(source.frames())
+        for start in (Position(frame=15), Position(time_s=5.0), Position(frame=25), Position(frame=35)):
+            found = source._find(start)
+            assert found is not None
+            assert summary(source.frames(start=start)) == summary(frames[found[0] :])
+
+
+def test_seeking_is_not_tried_where_packets_are_not_the_frames(monkeypatch):
+    monkeypatch.setattr(video, "_NEAR", 0)
+    monkeypatch.setattr(video, "_REORDER", 8)
+    with open_source(CLIPS / "shifted.avi") as source:
+        assert source._find(Position(frame=20)) is None
+        frames = list(source.frames(start=Position(frame=20)))
+    assert indices(frames) == list(range(20, 40))
+    assert_numbered(frames)
 
 
 @pytest.mark.parametrize("damaged", [[100], [0], [390]])
@@ -599,6 +647,24 @@ def test_sample_does_not_believe_the_announced_length(tmp_path):
     assert_numbered(frames)
 
 
+def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
+    """Seeks to the first frames of a transport stream all end at the first one that is met."""
+    monkeypatch.setattr(video, "_GRABS_PER_SEEK", 1)
+    with open_source(write_video(tmp_path / "a.ts", 100, "MPG2")) as source:
+        sample = source.sample(40)
+    assert 30 < len(sample) <= 40
+    assert np.diff(indices(sample)).min() > 0
+    assert_numbered(sample)
+
+
+def test_sample_of_a_recording_with_a_long_pause(monkeypatch):
+    monkeypatch.setattr(video, "_GRABS_PER_SEEK", 1)
+    with open_source(CLIPS / "paused.mkv") as source:
+        sample = source.sample(8)
+    assert len(sample) == 8
+    assert np.diff(indices(sample)).min() >= 4
+
+
 def test_sample_of_images_is_spread(tmp_path):
     write_images(tmp_path, 20)
     with open_source(tmp_path) as source:
@@ -630,10 +696,15 @@ def test_after_a_pause_only_failures_count_as_lost():
     numbered = number([0.0, 0.04, 5.0, 5.04, None, 10.0, 10.04])
     assert [decoded for _, _, decoded in numbered] == [True, True, True, True, False, True, True]
     assert numbered[-1][0] == 6
+    numbered = number([0.0, 0.04, 5.0, 5.04, None, 5.12, 5.16, 5.24, 5.28])
+    assert [decoded for _, _, decoded in numbered] == [True] * 4 + [False] + [True] * 4
+    numbered = number([0.0, 0.04, 5.0, 5.04, None, None, 5.12, 5.2])
+    assert [decoded for _, _, decoded in numbered] == [True] * 4 + [False, True] * 2
 
 
 def test_failure_without_gap_is_no_frame():
     assert [decoded for _, _, decoded in number([0.0, None, 0.04, 0.08])] == [True] * 3
+    assert [decoded for _, _, decoded in number([0.0, 0.04, 5.0, 5.04, None, 5.08])] == [True] * 5
 
 
 def test_failures_at_the_start_have_numbers():
@@ -709,6 +780,11 @@ def serving(answer):
             thread.join()
 
 
+@pytest.fixture(autouse=True)
+def _reach_loopback_without_a_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
 def say_nothing(connection):
     pass
 
@@ -738,9 +814,9 @@ def test_stream_that_never_answers(scheme):
     with serving(say_nothing) as port:
         threads, descriptors = threading.active_count(), open_descriptors()
         began = time.monotonic()
-        with pytest.raises(VideoError, match=r"did not answer in time \(0\.[5-9] s\)"):
+        with pytest.raises(VideoError, match=r"did not answer in time \([0-9.]+ s\)"):
             open_source(f"{scheme}://127.0.0.1:{port}/live", timeout_s=0.5)
-        assert 0.5 <= time.monotonic() - began < 3
+        assert 0.5 <= time.monotonic() - began < 5
         assert threading.active_count() <= threads + 1  # the server's
         assert open_descriptors() <= descriptors + 1
 
@@ -760,7 +836,7 @@ def test_stream_that_stops_in_the_middle(tmp_path):
             began = time.monotonic()
             with pytest.raises(VideoError, match=r"sent no frame for 0\.5 s"):
                 read.extend(source.frames())
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 5
         assert open_descriptors() <= descriptors + 1
     assert 10 < len(read) < 40
     assert_numbered(read)
@@ -799,16 +875,17 @@ def test_recording_over_http(tmp_path):
 
 
 def test_live_stream_is_timed_by_the_clock():
-    with serving(send_live) as port, open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source:
-        assert source.info.frame_count is None
+    with serving(send_live) as port:
         began = time.monotonic()
-        frames = list(source.frames(end=Position(time_s=0.5)))
-        assert time.monotonic() - began < 3
-    assert indices(frames) == list(range(len(frames)))
+        with open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source:
+            assert source.info.frame_count is None
+            frames = list(source.frames(end=Position(frame=20)))
+        took_s = time.monotonic() - began
+    assert indices(frames) == list(range(20))
+    assert_numbered(frames)
     times = [frame.time_s for frame in frames]
     assert times == sorted(times)
-    assert 0 < times[0] < times[-1] < 0.5
-    assert_numbered(frames)
+    assert 0 < times[0] < times[-1] < took_s
 
 
 def test_live_source_has_no_fps_of_its_users_choice():
@@ -909,8 +986,10 @@ def test_error_of_the_taker_ends_the_thread_and_closes_the_source(error):
         finally:
             closed.append(True)
 
+    generator = items()
+
     def take():
-        with read_ahead(items(), 2) as ahead:
+        with read_ahead(generator, 2) as ahead:
             next(ahead)
             raise error("enough")
 

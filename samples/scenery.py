@@ -10,7 +10,7 @@ from .scenes import SceneSpec
 
 MARGIN = 32  # pixels drawn around the image, so that a moved camera sees more of the same scene
 _TILE_SCALE = 64  # floor texture pixels per metre
-_TILE_METRES = 12
+_TILE_METRES = 9
 _PLANT_STATES = 9
 _OUTDOORS = ("shops", "brick", "plaster", "glass", "hedge")
 _FACADES = {
@@ -183,7 +183,7 @@ class _Builder:
         return result
 
     def _tile(self, kind: str) -> np.ndarray:
-        """A square of floor that repeats, (768, 768, 3) float32."""
+        """A square of floor that repeats, (576, 576, 3) float32."""
         rng = self._rng
         side = _TILE_SCALE * _TILE_METRES
         fine, middle = _noise(rng, (side, side), 0.8), _noise(rng, (side, side), 6)

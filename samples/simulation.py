@@ -33,7 +33,7 @@ VISIBLE_SHARE = 0.05
 _SCALE_STEP = 1.16  # sprites are drawn at these steps of scale and shrunk to the exact one
 _YAW_STEP = np.pi / 12
 _DEPRESSION_STEP = 0.1
-_NOISE_FIELDS = 4
+_NOISE_FIELDS = 3
 
 
 @dataclass(frozen=True, eq=False)

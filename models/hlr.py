@@ -94,8 +94,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     coef_ : ndarray of shape (D,)
         Primal: coefficients of the views' explicit features, one view after the other.
     dual_coef_ : ndarray of shape (n, m)
-        Dual: w of Theorem 1, f^a = sum_j k^a(., x_j) w_j^a. Its size and its rounding grow as 1/lam; `predict`
-        takes `expansions_`, which do not.
+        Dual: w of Theorem 1, f^a = sum_j k^a(., x_j) w_j^a. Its size and its rounding grow as 1/lam;
+        `predict` takes `expansions_`, which do not.
     expansions_ : list of Expansion
         The fitted function, one share per view: what `predict` sums up.
     graph_rows_ : ndarray of int

@@ -210,7 +210,6 @@ def test_a_hopelessly_scaled_problem_says_so(rows_and_labels):
         HuberLossRegressor(**QUADRATIC, lam=1e-10, gamma=0, solver="dual").fit(X * 1e4 + 1e5, y)
 
 
-@pytest.mark.parametrize("solver", ["primal", "dual"])
 def test_values_that_overflow_are_refused(rows_and_labels):
     X, y = rows_and_labels
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="scale the columns of X"):
@@ -224,6 +223,7 @@ def test_a_second_fit_forgets_the_first(rows_and_labels):
     assert not hasattr(model, "dual_coef_")
 
 
+@pytest.mark.parametrize("solver", ["primal", "dual"])
 def test_auto_finds_the_wrong_labels_and_only_those(rows_and_labels, solver):
     X, y = rows_and_labels
     model = HuberLossRegressor(views=VIEWS, **QUADRATIC, lam=0.01, gamma=0.001, solver=solver).fit(X, y)

@@ -12,8 +12,9 @@ import numpy as np
 
 from .errors import OutputError
 from .results import FrameCount
-from .storage import WholeWrites, atomic_path, output_error, partial_path
+from .storage import WholeWrites, atomic_path, check_writable, output_error, partial_path
 
+PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
@@ -39,7 +40,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     results : sequence of FrameCount
         In the order of time.
     path : str or Path
-        Picture to write; its suffix (.png, .svg, .pdf, …) tells its format.
+        Picture to write; its suffix (.png, .svg, .pdf) tells its format.
     title : str
     start_time : datetime, optional
         Wall-clock time of `time_s` = 0; without it the axis shows the time since the start.
@@ -52,13 +53,10 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     from matplotlib.figure import Figure  # takes half a second, which only a plot is worth
 
     path = Path(path)
+    check_writable(path, PLOT_SUFFIXES)
     flags = sorted({flag for row in results for flag in row.flags})
     strip = 0.12 + 0.2 * len(flags)
     figure = Figure(figsize=(10, 4.2 + strip), dpi=150, layout="constrained")
-    formats = figure.canvas.get_supported_filetypes()
-    suffix = path.suffix[1:].lower()
-    if suffix not in formats:
-        raise OutputError(f"cannot write {path}: expected a suffix among {', '.join(sorted(formats))}")
 
     times_s = np.array([row.time_s for row in results], np.float64)
     values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
@@ -77,7 +75,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
     figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
     with atomic_path(path) as temporary:
-        figure.savefig(temporary, format=suffix)
+        figure.savefig(temporary)
 
 
 def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
@@ -141,14 +139,14 @@ def _summary(times_s: np.ndarray, counts: np.ndarray) -> str:
     if not np.isfinite(counts).any():
         return frames
     peak = np.nanargmax(counts)
-    when = _clock(times_s[peak] % _DAY_S)
+    when = clock(times_s[peak] % _DAY_S)
     return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"
 
 
-def _clock(seconds: float, decimals: int = 0) -> str:
+def clock(seconds: float, decimals: int = 0) -> str:
     """Time since the start as h:mm:ss.
 
-    >>> _clock(3725.25, 1)
+    >>> clock(3725.25, 1)
     '1:02:05.2'
     """
     ticks = round(seconds * 10**decimals)
@@ -167,9 +165,9 @@ def _label_time(axes, span_s: tuple[float, float], midnight: datetime | None,
     ticks_s = step * np.arange(math.ceil(first), math.floor(last) + 1)
     decimals = 1 if step < 1 else 0
     if midnight is None:
-        labels = [_clock(tick, decimals) for tick in ticks_s]
+        labels = [clock(tick, decimals) for tick in ticks_s]
     else:
-        labels = [_clock(tick % _DAY_S, decimals) for tick in ticks_s]
+        labels = [clock(tick % _DAY_S, decimals) for tick in ticks_s]
         for k, day in enumerate(ticks_s // _DAY_S):
             if k == 0 or day != ticks_s[k - 1] // _DAY_S:
                 labels[k] += f"\n{midnight + timedelta(days=int(day)):%Y-%m-%d}"
@@ -316,7 +314,7 @@ def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
     lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
     if counted:
         lines.append((f"{row.low:.1f} to {row.high:.1f} people", 0.45, _PALE_BGR))
-    lines.append((f"{_clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
+    lines.append((f"{clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
     lines += [(flag.replace("_", " "), 0.45, _AMBER_BGR) for flag in row.flags]
 
     margin = round(10 * scale)

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import WholeWrites, output_error, output_errors, partial_path
+from .storage import WholeWrites, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 FORMATS = ("csv", "jsonl", "parquet")
 _ROWS_PER_GROUP = 1000  # of parquet: what is held in memory until it is written
+_STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
 
 
@@ -72,24 +73,14 @@ class CountWriter:
         OutputError
             When it cannot be written (full disk, closed pipe); the rows before it stay readable.
         """
-        with self._errors():
+        with output_errors(self._destination):
             self._sink.write(_cells(row, self._start_time))
         self.rows += 1
 
     def close(self) -> None:
         """Write what is held back; called by `open_writer`."""
-        with self._errors():
+        with output_errors(self._destination):
             self._sink.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError as error:
-            raise OutputError(f"cannot write {self._destination}: its reader has closed it") from error
-        except OSError as error:
-            kept = f" (rows so far: {self.partial_path})" if self.partial_path else ""
-            raise OutputError(f"{output_error(self._destination, error)}{kept}") from error
 
 
 @contextmanager
@@ -126,7 +117,7 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
         if format == "parquet" and sys.stdout.isatty():
             raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
         sink = make_sink(_StandardOutput(), start_time)
-        writer = CountWriter(sink, "the standard output", None, start_time)
+        writer = CountWriter(sink, _STANDARD_OUTPUT, None, start_time)
         with _closing(writer):
             yield writer
         return
@@ -188,6 +179,12 @@ class _StandardOutput:
 
     def flush(self) -> None:
         """Nothing is ever held back."""
+
+
+def print_result(text: str) -> None:
+    """Write a line of text to the standard output; OutputError when that fails."""
+    with output_errors(_STANDARD_OUTPUT):
+        _StandardOutput().write(f"{text}\n".encode())
 
 
 class _CsvSink:

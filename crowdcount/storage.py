@@ -8,7 +8,7 @@ import os
 import re
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -27,6 +27,8 @@ def output_error(path: str | Path, error: OSError) -> OutputError:
     """One line saying why `path` cannot be written and what to do about it."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         why = "the disk is full; free some space or choose another place"
+    elif error.errno == errno.EPIPE:
+        why = "its reader has closed it"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         why = "writing there is not permitted; choose another folder"
     elif error.errno == errno.ENOENT:
@@ -60,7 +62,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         device in the place of the file.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    temporary = _temporary(path)
     with output_errors(path):
         try:
             _create(temporary, path).close()
@@ -76,7 +78,8 @@ def partial_path(path: str | Path) -> Iterator[Path]:
     """Write a file whose beginning is worth keeping when the writing is interrupted.
 
     Yields the empty file `<stem>.partial<suffix>` beside `path`. When the body succeeds, it takes the name
-    `path`; when the body fails, it stays under its own name, unless nothing has been written to it.
+    `path`; when the body fails, it stays under its own name, which is added to the error as a note, unless
+    nothing has been written to it.
 
     Raises
     ------
@@ -92,9 +95,11 @@ def partial_path(path: str | Path) -> Iterator[Path]:
     with ours:  # held open, so that no other file can pass for it
         try:
             yield partial
-        except BaseException:
+        except BaseException as error:
             with suppress(OSError):
-                if not partial.stat().st_size:
+                if partial.stat().st_size:
+                    error.add_note(f"what was written so far is in {partial}")
+                else:
                     partial.unlink()
             raise
         with output_errors(path):
@@ -102,6 +107,26 @@ def partial_path(path: str | Path) -> Iterator[Path]:
                 raise OutputError(f"cannot write {path}: another run writes there too; choose another name")
     with output_errors(path):
         _publish(partial, path)
+
+
+def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:
+    """Find out before the work whether its result can be written; leaves nothing behind.
+
+    Raises
+    ------
+    OutputError
+        As `atomic_path` would, or when the name ends in none of `suffixes` (".png", …; any if empty).
+    """
+    path = Path(path)
+    if suffixes and path.suffix.lower() not in suffixes:
+        known = " or ".join(suffixes)
+        raise OutputError(f"cannot write {path}: expected a name ending in {known}; rename it")
+    with output_errors(path), _create(_temporary(path), path) as file:
+        Path(file.name).unlink()
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:

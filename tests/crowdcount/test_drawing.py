@@ -102,7 +102,7 @@ class TestPlot:
 
     def test_what_cannot_be_written(self, tmp_path):
         (tmp_path / "folder.png").mkdir()
-        for path, said in [(tmp_path / "a.xyz", r"expected a suffix among .*png"),
+        for path, said in [(tmp_path / "a.xyz", r"ending in \.png or \.svg or \.pdf; rename it"),
                            (tmp_path / "absent" / "a.png", "does not exist; create it"),
                            (tmp_path / "folder.png", "is a folder")]:
             with pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$"):

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from crowdcount import storage
 from crowdcount.errors import ModelError, OutputError, SceneError
-from crowdcount.storage import atomic_path, load_arrays, partial_path, save_arrays
+from crowdcount.storage import atomic_path, check_writable, load_arrays, partial_path, save_arrays
 
 ARRAYS = {
     "weights": np.arange(12.0).reshape(3, 4),
@@ -74,6 +74,23 @@ class TestAtomicPath:
         assert only(tmp_path) == []
 
 
+class TestCheckWritable:
+    def test_leaves_everything_as_it_was(self, tmp_path):
+        (tmp_path / "a.png").write_text("mine")
+        check_writable(tmp_path / "a.png", (".png", ".svg"))
+        check_writable(tmp_path / "b.any")
+        assert only(tmp_path) == ["a.png"]
+        assert (tmp_path / "a.png").read_text() == "mine"
+
+    def test_says_what_writing_would(self, tmp_path):
+        for target, said in [(tmp_path / "absent" / "a.png", "create it first"), (tmp_path, "it is a folder"),
+                             (tmp_path / "a.txt", "a name ending in .png or .svg")]:
+            with pytest.raises(OutputError, match=r"^cannot write [^\n]*$") as caught:
+                check_writable(target, () if target == tmp_path else (".png", ".svg"))
+            assert said in str(caught.value)
+        assert only(tmp_path) == []
+
+
 class TestPartialPath:
     def test_renamed_on_success(self, tmp_path):
         with partial_path(tmp_path / "a.counts.csv") as partial:
@@ -82,10 +99,12 @@ class TestPartialPath:
         assert only(tmp_path) == ["a.counts.csv"]
 
     def test_kept_on_failure_unless_empty(self, tmp_path):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as caught:
             interrupted(partial_path(tmp_path / "a.csv"), KeyboardInterrupt)
-        with pytest.raises(RuntimeError), partial_path(tmp_path / "b.csv"):
+        assert caught.value.__notes__ == [f"what was written so far is in {tmp_path / 'a.partial.csv'}"]
+        with pytest.raises(RuntimeError) as caught, partial_path(tmp_path / "b.csv"):
             raise RuntimeError
+        assert not hasattr(caught.value, "__notes__")
         assert only(tmp_path) == ["a.partial.csv"]
 
     def test_never_renames_the_file_of_another_run(self, tmp_path):

@@ -1,5 +1,6 @@
 """Counting the people in the frames of a source."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,6 +67,21 @@ class Counting:
         model.check_columns(names)
         if sampled:
             self._pipeline.learn([frame.image_bgr for frame in sampled])
+
+    @property
+    def expected_frames(self) -> int | None:
+        """About how many frames there are to count, as far as the source states its length; else None."""
+        rate = self.info.fps or ASSUMED_RATE
+
+        def number(position: Position) -> float:
+            return position.time_s * rate if position.frame is None else position.frame
+
+        ends = [number(self._end)] if self._end else []
+        if self.info.frame_count is not None:
+            ends.append(self.info.frame_count)
+        if not ends:
+            return None
+        return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self._every))
 
     def frames(self) -> Iterator[CountedFrame]:
         """Count the frames, in order. VideoError when the source fails."""

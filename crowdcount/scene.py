@@ -159,6 +159,18 @@ class Scene:
             )
         return self.resized(size_wh)
 
+    def redrawn(
+        self,
+        polygons: Iterable[Polygon] | None = None,
+        persons: Iterable[tuple[float, float, float]] | None = None,
+    ) -> "Scene":
+        """The scene with another region, another perspective, or both, as `scene_from` makes them."""
+        drawn = scene_from(self.size_wh, polygons, persons)
+        names = [] if polygons is None else ["roi", "polygons", "roi_origin"]
+        if persons is not None:
+            names += ["person_height", "line", "height_origin", "height_reliability"]
+        return replace(self, **{name: getattr(drawn, name) for name in names})
+
     def describe(self) -> list[str]:
         """What the scene says and where it is from, one line each, for printing."""
         width, height = self.size_wh

@@ -89,6 +89,15 @@ class TestSceneFrom:
         assert scene.line.slope == 0
         assert scene.line.intercept == pytest.approx(11.412109375)
 
+    def test_redrawn_replaces_what_is_given_and_nothing_else(self, mask_scene, given_scene):
+        assert same(mask_scene.redrawn(), mask_scene)
+        assert same(mask_scene.redrawn([TRIANGLE], PERSONS), given_scene)
+        region = mask_scene.redrawn([TRIANGLE])
+        assert same(region.redrawn(persons=PERSONS), given_scene)
+        assert np.array_equal(region.roi, given_scene.roi)
+        assert np.array_equal(region.person_height, mask_scene.person_height)
+        assert (region.roi_origin, region.height_origin, region.line) == ("given", "imported", None)
+
     def test_nothing_given_is_the_whole_frame_and_the_typical_camera(self):
         scene = scene_from(SIZE)
         assert scene.roi.all()

@@ -5,13 +5,15 @@ import numpy as np
 
 #: Width at which the images are compared, pixels.
 WIDTH = 320
-#: A shift by more than this many pixels at that width counts as moved; patches are sought this far around.
+#: A shift by this many pixels to a side at that width counts as moved; patches are sought this far around.
 MIN_SHIFT, MAX_SHIFT = 2, 14
 N_PATCHES, PATCH_RADIUS = 24, 10
 #: A patch is found where the normalized correlation reaches this.
 MIN_CORRELATION = 0.6
 #: With fewer patches than this the scene has too little texture to tell.
 MIN_PATCHES = 4
+#: So many patches in place are no chance.
+FEW_PATCHES = 2
 
 
 class CameraWatch:
@@ -38,8 +40,9 @@ class CameraWatch:
     def shift(self, frame_bgr: np.ndarray) -> tuple[float, float] | None:
         """Shift (dx, dy) of a (H, W, 3) uint8 frame against the empty scene, in its pixels.
 
-        (0, 0) where it is below `MIN_SHIFT` or the scene has too little texture to tell; None where too few
-        patches are found anywhere near: the view is lost (moved far, or covered).
+        The shift that most patches agree on within a pixel. A camera rarely moves, while a crowd may hide
+        most patches: `FEW_PATCHES` in place are enough for (0, 0) unless more agree on another shift. (0, 0)
+        too where the scene has too little texture to tell; None where the view is lost (moved far, covered).
         """
         if len(self._patches) < MIN_PATCHES:
             return 0.0, 0.0
@@ -52,13 +55,15 @@ class CameraWatch:
             _, best, _, (column, row) = cv2.minMaxLoc(correlation)
             if best >= MIN_CORRELATION:
                 shifts.append((column - MAX_SHIFT, row - MAX_SHIFT))
-        if len(shifts) < max(MIN_PATCHES - 1, len(self._patches) / 5):
-            return None
-        middle = np.median(shifts, axis=0)
-        agreeing = (np.abs(np.array(shifts) - middle) <= 1).all(axis=1)
-        if np.hypot(*middle) < MIN_SHIFT or agreeing.sum() < len(shifts) / 2:
+        shifts = np.array(shifts).reshape(-1, 2)
+        agree = (np.abs(shifts[:, None] - shifts) <= 1).all(axis=-1)
+        in_place = (np.abs(shifts) < MIN_SHIFT).all(axis=-1)
+        votes = np.where(in_place, 0, agree.sum(axis=0))
+        if np.count_nonzero(in_place) >= max(FEW_PATCHES, votes.max(initial=0)):
             return 0.0, 0.0
-        dx, dy = middle * frame_bgr.shape[1] / WIDTH
+        if votes.max(initial=0) < max(MIN_PATCHES - 1, len(self._patches) / 5):
+            return None
+        dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * frame_bgr.shape[1] / WIDTH
         return float(dx), float(dy)
 
     @staticmethod

@@ -1,0 +1,79 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.camera import CameraWatch
+
+
+def texture(size_wh, seed=0):
+    """Rectangles over a smooth ground, (H, W, 3) uint8."""
+    rng = np.random.default_rng(seed)
+    width, height = size_wh
+    scene = cv2.resize(rng.uniform(90, 150, (8, 10, 3)).astype(np.float32), size_wh)
+    for _ in range(100):
+        x, y, w, h = rng.uniform(0, 1, 4) * (width, height, width / 6, height / 6)
+        cv2.rectangle(scene, (int(x), int(y)), (int(x + w), int(y + h)), rng.uniform(60, 200, 3).tolist(), -1)
+    return cv2.GaussianBlur(scene, (0, 0), 1).astype(np.uint8)
+
+
+def view(scene, size_wh, shift=(0, 0)):
+    """The middle of a larger scene, its content shifted by (dx, dy) pixels."""
+    left, top = ((scene.shape[1 - axis] - size_wh[axis]) // 2 - shift[axis] for axis in (0, 1))
+    return scene[top : top + size_wh[1], left : left + size_wh[0]]
+
+
+@pytest.mark.parametrize("size_wh", [(320, 240), (640, 480), (160, 120)])
+@pytest.mark.parametrize("shift", [(0, 0), (10, 0), (0, -8), (-6, 12), (13, 13)])
+def test_measures_the_shift_in_the_frames_own_pixels(size_wh, shift):
+    factor = size_wh[0] / 320
+    scene = texture((size_wh[0] + round(60 * factor), size_wh[1] + round(60 * factor)))
+    shift = tuple(round(part * factor) for part in shift)
+    watch = CameraWatch(view(scene, size_wh))
+    assert watch.shift(view(scene, size_wh, shift)) == pytest.approx(shift, abs=max(1, factor))
+
+
+def test_a_tremble_is_no_shift():
+    scene = texture((380, 300))
+    watch = CameraWatch(view(scene, (320, 240)))
+    assert watch.shift(view(scene, (320, 240), (1, -1))) == (0, 0)
+
+
+def test_dimmer_light_and_noise_are_no_shift():
+    scene = texture((320, 240))
+    noise = np.random.default_rng(1).normal(0, 5, scene.shape)
+    dimmed = np.clip(0.5 * scene + 10 + noise, 0, 255).astype(np.uint8)
+    assert CameraWatch(scene).shift(dimmed) == (0, 0)
+
+
+def test_a_view_that_is_gone_is_none():
+    scene = texture((320, 240))
+    watch = CameraWatch(scene)
+    assert watch.shift(texture((320, 240), seed=9)) is None
+    assert watch.shift(np.zeros_like(scene)) is None
+
+
+@pytest.mark.parametrize(("share", "shift"), [(0.5, (0, 0)), (0.3, (9, 5))])
+def test_sees_past_people_who_hide_much_of_the_frame(share, shift):
+    scene = texture((380, 300))
+    watch = CameraWatch(view(scene, (320, 240)))
+    frame = view(scene, (320, 240), shift).copy()
+    rng = np.random.default_rng(2)
+    hidden = np.zeros(frame.shape[:2], np.uint8)
+    while hidden.mean() < share:
+        place = rng.integers(0, (320, 240)).tolist()
+        cv2.ellipse(hidden, place, (12, 30), 0, 0, 360, 1, -1)
+        cv2.ellipse(frame, place, (12, 30), 0, 0, 360, rng.uniform(0, 255, 3).tolist(), -1)
+    assert watch.shift(frame) == pytest.approx(shift, abs=1)
+
+
+def test_a_scene_without_texture_cannot_tell():
+    flat = np.full((240, 320, 3), 120, np.uint8)
+    watch = CameraWatch(flat)
+    assert watch.shift(flat) == (0, 0)
+    assert watch.shift(texture((320, 240))) == (0, 0)
+
+
+@pytest.mark.parametrize("size_wh", [(32, 32), (500, 40), (40, 500)])
+def test_works_in_frames_of_any_shape(size_wh):
+    frame = texture(size_wh)
+    assert CameraWatch(frame).shift(frame) == (0, 0)

@@ -1,0 +1,323 @@
+import cv2
+import numpy as np
+import pytest
+
+from features import foreground
+from features.foreground import (
+    LEARNING_FRAMES,
+    LIGHT_COLUMNS,
+    LIGHT_ROWS,
+    MIN_LEARNING_FRAMES,
+    Segmenter,
+    channel_gains,
+    even_out,
+    is_shadow,
+    local_light,
+)
+
+WIDTH, HEIGHT = 160, 120
+ROI = np.ones((HEIGHT, WIDTH), bool)
+PERSON = 44
+#: Frames per second that choose the median and the mixture.
+LOW, HIGH = 1.0, 10.0
+both_models = pytest.mark.parametrize("rate", [LOW, HIGH], ids=["median", "mixture"])
+
+
+def tiles(seed=0):
+    """An empty scene (H + 60, W + 60, 3) float32 with corners everywhere, larger than the view."""
+    rng = np.random.default_rng(seed)
+    scene = cv2.resize(rng.uniform(90, 150, (8, 10, 3)).astype(np.float32), (WIDTH + 60, HEIGHT + 60))
+    for _ in range(150):
+        x, y, w, h = rng.integers(0, (WIDTH + 50, HEIGHT + 50, 25, 25)).tolist()
+        cv2.rectangle(scene, (x, y), (x + w + 4, y + h + 4), rng.uniform(70, 170, 3).tolist(), -1)
+    return scene
+
+
+SCENE = tiles()
+
+
+def person_mask(middle_x, foot_y, height=PERSON):
+    mask = np.zeros((HEIGHT, WIDTH), np.uint8)
+    cv2.circle(mask, (round(middle_x), round(foot_y - 0.9 * height)), round(0.09 * height), 1, -1)
+    cv2.ellipse(mask, (round(middle_x), round(foot_y - 0.58 * height)),
+                (round(0.17 * height), round(0.27 * height)), 0, 0, 360, 1, -1)  # fmt: skip
+    left = round(middle_x - 0.12 * height)
+    mask[round(foot_y - 0.45 * height) : round(foot_y), max(0, left) : left + round(0.24 * height)] = 1
+    return mask.astype(bool)
+
+
+class Camera:
+    """Draws frames with noise of 2 grey levels: people, their cast shadows, light and a view that shifts."""
+
+    def __init__(self):
+        self._rng = np.random.default_rng(1)
+        self._noise = self._rng.normal(0, 2, (8, HEIGHT, WIDTH, 3)).astype(np.float32)
+
+    def __call__(self, *people, shadows=(), gain=1.0, shift=(0, 0)):
+        """Frame (H, W, 3) uint8; people and shadows are masks, gain a number or (H, W, 1)."""
+        dx, dy = shift
+        image = SCENE[30 - dy : 30 - dy + HEIGHT, 30 - dx : 30 - dx + WIDTH].copy()
+        for shadow in shadows:
+            image[shadow] *= 0.7
+        for number, mask in enumerate(people):
+            image[mask] = [(20, 30, 60), (210, 205, 215), (60, 20, 30), (15, 15, 15)][number % 4]
+        image = image * np.float32(gain) + self._rng.choice(self._noise)
+        return np.clip(np.rint(image), 0, 255).astype(np.uint8)
+
+
+def walk(camera, n_frames, **options):
+    """Frames and true masks of one who walks across and one who comes nearer."""
+    for k in range(n_frames):
+        share = k / n_frames
+        across, nearer = person_mask(12 + 136 * share, 56), person_mask(130 - 90 * share, 75 + 40 * share)
+        yield camera(across, nearer, **options), across | nearer
+
+
+def overlap(found, truth):
+    return (found & truth).sum() / (found | truth).sum()
+
+
+def learnt(rate, frames, roi=ROI):
+    segmenter = Segmenter(rate, roi)
+    segmenter.learn(list(frames))
+    return segmenter
+
+
+@pytest.fixture
+def empty_scene():
+    """A segmenter that knows the empty scene and has just seen it, and the camera that showed it."""
+
+    def make(rate):
+        camera = Camera()
+        segmenter = learnt(rate, (camera() for _ in range(20)))
+        assert segmenter.apply(camera()).flags == ()
+        return segmenter, camera
+
+    return make
+
+
+class TestMasks:
+    @both_models
+    def test_fit_people_who_walk(self, rate):
+        clip = list(walk(Camera(), 60))
+        segmenter = learnt(rate, (frame for frame, _ in clip))
+        overlaps = []
+        for frame, truth in clip:
+            found = segmenter.apply(frame)
+            assert found.flags == ()
+            assert found.mask.dtype == bool
+            overlaps.append(overlap(found.mask, truth))
+        assert min(overlaps) > 0.7
+        assert np.mean(overlaps) > 0.85
+
+    @both_models
+    def test_leave_out_most_of_a_cast_shadow(self, empty_scene, rate):
+        segmenter, camera = empty_scene(rate)
+        person, shadow = person_mask(50, 90), np.zeros_like(ROI)
+        shadow[80:91, 58:100] = True
+        found = segmenter.apply(camera(person, shadows=[shadow])).mask
+        assert overlap(found, person) > 0.7
+        assert found[shadow & ~person].mean() < 0.2
+
+    @both_models
+    def test_lie_inside_the_region_of_interest(self, rate):
+        roi = ROI.copy()
+        roi[:, 80:] = False
+        camera = Camera()
+        segmenter = learnt(rate, (camera() for _ in range(20)), roi)
+        found = segmenter.apply(camera(person_mask(40, 90), person_mask(120, 90))).mask
+        assert not (found & ~roi).any()
+        assert overlap(found, person_mask(40, 90)) > 0.7
+
+    @both_models
+    def test_hold_who_stands_from_the_first_frame_on_and_leaves_later(self, rate):
+        camera, person = Camera(), person_mask(70, 100)
+        clip = [camera(person) if k < 40 else camera() for k in range(120)]
+        found = learnt(rate, clip).apply(clip[0])
+        assert overlap(found.mask, person) > 0.7
+
+    @both_models
+    def test_are_the_same_on_a_second_run(self, rate):
+        clip = [frame for frame, _ in walk(Camera(), 20)]
+        first, second = learnt(rate, clip), learnt(rate, clip)
+        assert all((first.apply(frame).mask == second.apply(frame).mask).all() for frame in clip)
+
+
+class TestStandingPeople:
+    ABSORPTION_S = 30.0
+
+    @both_models
+    def test_stay_for_the_stated_time_and_are_absorbed_in_the_end(self, monkeypatch, empty_scene, rate):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", self.ABSORPTION_S)
+        segmenter, camera = empty_scene(rate)
+        person = person_mask(70, 100)
+        seen = []
+        for _ in range(round(2.3 * self.ABSORPTION_S * rate)):
+            found = segmenter.apply(camera(person))
+            assert found.flags == ()
+            seen.append(found.mask[person].mean())
+        until = [round(share * self.ABSORPTION_S * rate) for share in (0.8, 2.1)]
+        assert min(seen[: until[0]]) > 0.8
+        assert max(seen[until[1] :]) < 0.1
+
+
+class TestLight:
+    @both_models
+    @pytest.mark.parametrize("where", ["everywhere", "left to right", "a corner"])
+    def test_slow_drift_is_no_foreground(self, rate, where):
+        x = np.linspace(-1, 1, WIDTH, dtype=np.float32)[None, :, None]
+        y = np.linspace(-1, 1, HEIGHT, dtype=np.float32)[:, None, None]
+        field = {"everywhere": np.ones_like(x), "left to right": x,
+                 "a corner": np.exp(-2 * ((x - 1) ** 2 + (y - 1) ** 2))}[where]  # fmt: skip
+        camera, person = Camera(), person_mask(100, 100)
+        gains = [1 + 0.2 * field * drift for drift in np.linspace(-1, 1, 80)]
+        clip = [camera(gain=gain) for gain in gains]
+        segmenter = learnt(rate, clip)
+        for frame in clip:
+            found = segmenter.apply(frame)
+            assert found.flags == ()
+            assert found.mask.mean() < 0.01
+        found = segmenter.apply(camera(person, gain=gains[-1]))
+        assert overlap(found.mask, person) > 0.7
+
+    @both_models
+    def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
+        camera = Camera()
+        clip = [camera(gain=gain) for gain in np.linspace(0.65, 1.2, 60)]
+        segmenter = learnt(rate, clip)
+        assert [segmenter.apply(frame).flags for frame in clip[:10]] == [()] * 10
+
+    @both_models
+    @pytest.mark.parametrize("gain", [0.6, 1.4])
+    def test_a_sudden_change_is_flagged_learnt_and_over(self, empty_scene, rate, gain):
+        segmenter, camera = empty_scene(rate)
+        person = person_mask(70, 100)
+        looks = max(1, round(rate / 2))
+        flagged = [segmenter.apply(camera(gain=gain)).flags for _ in range(looks)]
+        assert flagged[-1] == ("light_change",)
+        flags = [segmenter.apply(camera(gain=gain)).flags for _ in range((MIN_LEARNING_FRAMES + 1) * looks)]
+        assert flags[0] == ("light_change",)
+        assert flags[-1] == ()
+        for _ in range(2 * looks):
+            found = segmenter.apply(camera(person, gain=gain))
+            assert found.flags == ()
+            assert overlap(found.mask, person) > 0.7
+
+    @both_models
+    def test_a_lamp_over_most_of_the_scene_is_learnt(self, empty_scene, rate):
+        segmenter, camera = empty_scene(rate)
+        lamp = np.ones((HEIGHT, WIDTH, 1), np.float32)
+        lamp[:, 40:] = np.linspace(1.4, 1.9, WIDTH - 40)[None, :, None]
+        found = [segmenter.apply(camera(gain=lamp)) for _ in range(round(8 * max(rate, 2)))]
+        assert found[0].flags == ("light_change",)
+        assert found[-1].flags == ()
+        assert found[-1].mask.mean() < 0.01
+
+    def test_it_may_come_and_go(self, empty_scene):
+        segmenter, camera = empty_scene(LOW)
+        for gain in (0.6, 1.0, 0.6):
+            found = [segmenter.apply(camera(gain=gain)) for _ in range(MIN_LEARNING_FRAMES + 2)]
+            assert found[0].flags == ("light_change",)
+            assert found[-1].flags == ()
+            assert found[-1].mask.mean() < 0.01
+
+
+class TestCamera:
+    @both_models
+    @pytest.mark.parametrize("shift", [(5, -3), (-25, 20)], ids=["knocked", "turned away"])
+    def test_a_move_is_flagged_until_it_comes_back(self, empty_scene, rate, shift):
+        segmenter, camera = empty_scene(rate)
+        looks = max(1, round(rate / 2))
+        person = person_mask(70, 100)
+        for place, settled in ((shift, ("camera_moved",)), ((0, 0), ())):
+            for _ in range((2 * MIN_LEARNING_FRAMES + 4) * looks):  # it may pass for a change of light first
+                found = segmenter.apply(camera(shift=place))
+            assert found.flags == settled
+            for _ in range(2 * looks):
+                found = segmenter.apply(camera(person, shift=place))
+                assert found.flags == settled
+                assert overlap(found.mask, person) > 0.7
+
+    def test_the_view_before_a_move_does_not_come_back(self, monkeypatch, empty_scene):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", float(LEARNING_FRAMES))
+        segmenter, camera = empty_scene(LOW)
+        for _ in range(2 * LEARNING_FRAMES - 20):  # it keeps every second one
+            segmenter.apply(camera())
+        found = [segmenter.apply(camera(shift=(5, -3))) for _ in range(5 * LEARNING_FRAMES)]
+        settled = found[3 + MIN_LEARNING_FRAMES :]
+        assert {flags for one in settled for flags in one.flags} == {"camera_moved"}
+        assert max(one.mask.mean() for one in settled) < 0.01
+
+    @both_models
+    def test_a_crowd_is_no_move(self, empty_scene, rate):
+        segmenter, camera = empty_scene(rate)
+        rng = np.random.default_rng(5)
+        covered = []
+        for _ in range(20):
+            crowd = [person_mask(x, y) for x, y in rng.uniform((0, 40), (WIDTH, HEIGHT + 20), (30, 2))]
+            covered.append(np.any(crowd, axis=0).mean())
+            frame = camera(*crowd)
+            for _ in range(max(1, round(rate / 2))):
+                assert segmenter.apply(frame).flags == ()
+        assert np.mean(covered) > 0.4
+
+
+class TestWithoutSamples:
+    @both_models
+    def test_the_first_frames_are_for_learning(self, rate):
+        segmenter = Segmenter(rate, ROI)
+        clip = list(walk(Camera(), (MIN_LEARNING_FRAMES + 4) * max(1, round(rate / 2))))
+        found = [segmenter.apply(frame) for frame, _ in clip]
+        n_learning = sum(one.flags == ("learning",) for one in found)
+        assert n_learning == (MIN_LEARNING_FRAMES - 1) * max(1, round(rate / 2))
+        assert not any(one.mask.any() for one in found[:n_learning])
+        assert all(one.flags == () for one in found[n_learning:])
+        assert overlap(found[-1].mask, clip[-1][1]) > 0.7
+
+
+class TestShadow:
+    def test_is_the_background_darkened_evenly(self):
+        background = np.full((6, 3), (100, 120, 140), np.uint8)
+        shadow, dark, unchanged = (75, 90, 105), (50, 60, 70), (100, 120, 140)
+        coloured, brighter, black = (75, 90, 60), (120, 140, 160), (0, 0, 0)
+        pixels = np.array([shadow, dark, unchanged, coloured, brighter, black], np.uint8)
+        assert is_shadow(pixels, background).tolist() == [True] + [False] * 5
+
+    def test_of_no_pixels(self):
+        assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)
+
+
+class TestEveningOut:
+    def test_gain_of_each_channel_despite_people(self):
+        camera = Camera()
+        reference = camera()
+        frame = camera(person_mask(40, 80), person_mask(100, 100), gain=np.float32([0.8, 0.9, 1.1]))
+        assert channel_gains(frame, reference) == pytest.approx([0.8, 0.9, 1.1], abs=0.02)
+
+    @pytest.mark.parametrize("level", [3, 255])
+    def test_gain_of_what_is_dark_or_saturated_is_one(self, level):
+        flat = np.full((HEIGHT, WIDTH, 3), level, np.uint8)
+        assert channel_gains(flat, np.full_like(flat, 100)).tolist() == [1, 1, 1]
+
+    def test_local_light_passes_over_people(self):
+        camera = Camera()
+        reference = camera()
+        light = local_light(camera(person_mask(40, 80)), reference)
+        assert light.shape == (LIGHT_ROWS, LIGHT_COLUMNS)
+        assert light == pytest.approx(np.ones_like(light), abs=0.03)
+        brighter = local_light(camera(gain=1.15), reference)
+        assert brighter == pytest.approx(np.full_like(light, 1.14), abs=0.03)
+
+    def test_what_is_hidden_or_changed_much_keeps_its_light(self):
+        reference = Camera()()
+        assert (local_light(np.zeros_like(reference), reference) == 1).all()
+
+    def test_even_out_divides(self):
+        frame = np.full((HEIGHT, WIDTH, 3), (50, 100, 200), np.uint8)
+        light = np.ones((LIGHT_ROWS, LIGHT_COLUMNS), np.float32)
+        assert (even_out(frame, np.ones(3), light) == frame).all()
+        assert (even_out(frame, np.array([0.5, 1, 0.5]), light) == (100, 100, 255)).all()
+        light[:, LIGHT_COLUMNS // 2 :] = 2
+        evened = even_out(frame, np.ones(3), light)
+        assert (evened[:, :70] == frame[:, :70]).all()
+        assert (evened[:, -70:] == frame[:, -70:] // 2).all()

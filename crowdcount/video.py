@@ -18,7 +18,7 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
 - OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
   success; earlier versions decode them. A file that shows this is refused (see :func:`_is_stuck`), a stream
   is not examined.
-- OpenCV before 4.14 reads an AVI file no further than its header announces.
+- OpenCV 4.10 reads an AVI file no further than its header announces.
 
 Opening a source turns OpenCV's and FFmpeg's own messages off for the whole process, as every failure is
 raised as a VideoError. Set the environment variables OPENCV_LOG_LEVEL or OPENCV_FFMPEG_LOGLEVEL to see them.
@@ -661,7 +661,7 @@ def _silence_opencv() -> None:
     # AV_LOG_QUIET; OpenCV looks at it when the first capture is opened.
     os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
     if "OPENCV_LOG_LEVEL" not in os.environ:
-        # 4.10 has the first name, 4.14 and 5.0 have the second.
+        # OpenCV before 4.13 has the first name, 5.0 the second.
         set_level = cv2.setLogLevel if hasattr(cv2, "setLogLevel") else cv2.utils.logging.setLogLevel
         set_level(0)
 

@@ -1,7 +1,7 @@
 """From frames to features: resizing to the working size, foreground, and the three views."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -10,7 +10,7 @@ from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Geometry
-from features.perspective import depth_cells
+from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
 from features.size import QUANTITIES as SIZE
 from features.size import size_features
@@ -30,6 +30,8 @@ QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
 GRIDS = ((1, 1), (3, 2), (6, 5))
 
 
+#: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
+LEAST_BLOB = 0.01
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 
@@ -99,6 +101,7 @@ class Pipeline:
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(QUANTITIES, tuple(names))
+        self._by_top, self._by_foot = heights_by_end(small.person_height)
         self._segmenter = Segmenter(rate, small.roi)
 
     @classmethod
@@ -120,15 +123,37 @@ class Pipeline:
         frame = self._reduce(frame_bgr)
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        mask = foreground.mask
+        mask, heights = self._people_of(foreground.mask)
+        geometry = replace(self.geometry, person_height=heights)
         features = np.hstack(
             [
-                size_features(mask, self.geometry),
-                edge_features(grey, mask, self.geometry),
-                texture_features(grey, mask, self.geometry),
+                size_features(mask, geometry),
+                edge_features(grey, mask, geometry),
+                texture_features(grey, mask, geometry),
             ]
         )
         return Measurement(features, mask, foreground.flags)
+
+    def _people_of(self, mask) -> tuple[np.ndarray, np.ndarray]:
+        """The foreground without specks, and for each pixel the height of the person it belongs to.
+
+        A person's feet are not below the blob, and the head is not below the pixel: the nearer of the two
+        people whom these bounds describe is farther away than the camera's nearest, which a height by the
+        pixel's row alone would not know. In steep perspectives (TUD-Campus) that made people too heavy by
+        four fifths.
+        """
+        n_blobs, labels, boxes, _ = cv2.connectedComponentsWithStats(mask.view(np.uint8), connectivity=8)
+        bottoms = boxes[:, cv2.CC_STAT_TOP] + boxes[:, cv2.CC_STAT_HEIGHT] - 1
+        rows, columns = np.nonzero(mask)
+        blobs = labels[rows, columns]
+        heights = np.minimum(self._by_foot[bottoms[blobs], columns], self._by_top[rows, columns])
+        areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
+        speck = areas[blobs] < LEAST_BLOB
+        mask = mask.copy()
+        mask[rows[speck], columns[speck]] = False
+        person_height = self.geometry.person_height.copy()
+        person_height[rows, columns] = heights
+        return mask, person_height
 
     def _reduce(self, frame_bgr):
         return cv2.resize(frame_bgr, self.size_wh, interpolation=cv2.INTER_AREA)

@@ -18,6 +18,7 @@ class Geometry:
         go on from grid to grid, so that a region is known by its number alone.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel; positive.
+        In a frame, of the person that the pixel is taken to belong to.
     n_regions : int
         Number of regions, empty ones included.
 

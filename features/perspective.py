@@ -83,6 +83,33 @@ def height_map(
     return np.repeat(by_row[:, None], width, axis=1)
 
 
+def heights_by_end(person_height) -> tuple[np.ndarray, np.ndarray]:
+    """Height of a standing person by where the head's top, and by where the feet are.
+
+    Parameters
+    ----------
+    person_height : (H, W) float32, pixels
+        Height by where the body's centre is, as of `height_map`; grows downwards, by less than 2 per row.
+
+    Returns
+    -------
+    by_top, by_foot : (H, W) float32, pixels
+        Height of the person whose topmost (lowest) pixel lies at each pixel; where that person's centre lies
+        outside the map, the height at its nearest row.
+    """
+    height, width = person_height.shape
+    rows = np.arange(height, dtype=np.float32)
+    ends = []
+    for sign in (-0.5, 0.5):
+        by_end = np.empty_like(person_height)
+        for column in range(width):
+            column_heights = person_height[:, column]
+            end_rows = np.maximum.accumulate(rows + sign * column_heights)
+            by_end[:, column] = np.interp(rows, end_rows, column_heights)
+        ends.append(by_end)
+    return tuple(ends)
+
+
 def depth_cells(person_height, roi, rows: int, columns: int) -> np.ndarray:
     """Divide a region into bands along the depth and cells across them that hold equal ground.
 

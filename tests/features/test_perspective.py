@@ -13,6 +13,7 @@ from features.perspective import (
     estimate_height_line,
     height_line_of_masks,
     height_map,
+    heights_by_end,
     moving_differences,
     person_like_blobs,
     typical_line,
@@ -87,6 +88,27 @@ class TestHeightMap:
     def test_refuses_lines_of_no_camera(self, slope, smallest, largest):
         with pytest.raises(ValueError, match="must"):
             height_map(slope, 10.0, (4, 4), smallest, largest)
+
+
+class TestHeightsByEnd:
+    @pytest.mark.parametrize(("slope", "intercept"), [(0.0, 40.0), (0.2, 20.0), (1.2, -150.0)])
+    def test_is_the_person_whose_feet_or_head_are_there(self, slope, intercept):
+        by_top, by_foot = heights_by_end(height_map(slope, intercept, (3, 480), 1, 1000))
+        for foot in (200, 260, 300):
+            height = slope * foot + intercept
+            top = foot - height
+            assert by_foot[foot, 1] == pytest.approx(height, rel=0.01)
+            if slope < 1:  # from slope 1 on, nearer heads are higher up
+                assert by_top[round(top), 1] == pytest.approx(height, rel=0.03)
+
+    def test_keeps_to_the_map_where_the_centre_is_outside(self):
+        heights = height_map(0.5, 10, (4, 100), 1, 1000)
+        by_top, by_foot = heights_by_end(heights)
+        assert by_foot.shape == by_top.shape == heights.shape
+        assert (by_foot[0] == heights[0]).all()  # the centre is above the frame
+        assert (by_top[-1] == heights[-1]).all()  # … below it
+        assert (np.diff(by_foot, axis=0) >= 0).all()
+        assert (np.diff(by_top, axis=0) >= 0).all()
 
 
 class TestDepthCells:

@@ -1,0 +1,132 @@
+"""A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.model import CounterModel
+from crowdcount.pipeline import Pipeline
+from crowdcount.scene import Scene, scene_from
+from crowdcount.training import Training, train
+from models import CountRegressor, HuberLossRegressor
+
+SIZE = WIDTH, HEIGHT = 240, 180
+N_FRAMES = 100
+#: Person height over foot row: slope, and pixels at row 0.
+LINE = 0.25, 10.0
+#: Seconds per frame are not stated for images: the program takes one.
+_CROWD_PERIOD = 24
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    """Small matrices on busy cores: threads that wait for each other make the tests many times slower."""
+    cv2.setNumThreads(1)
+    with threadpool_limits(1):
+        yield
+
+
+def _empty_street(rng) -> np.ndarray:
+    street = cv2.resize(rng.uniform(90, 150, (6, 8, 3)).astype(np.float32), SIZE)
+    for _ in range(60):
+        x, y, w, h = rng.integers(0, (WIDTH, HEIGHT, 30, 20)).tolist()
+        cv2.rectangle(street, (x, y), (x + w + 4, y + h + 4), rng.uniform(70, 170, 3).tolist(), -1)
+    return street
+
+
+def _draw_person(image, x, foot_y, colour) -> None:
+    height = LINE[0] * foot_y + LINE[1]
+
+    def pixels(across, up):
+        return round(x + across * height), round(foot_y - up * height)
+
+    cv2.circle(image, pixels(0, 0.91), max(1, round(0.08 * height)), (150, 170, 210), -1)
+    cv2.rectangle(image, pixels(-0.15, 0.82), pixels(0.15, 0.42), colour, -1)
+    cv2.rectangle(image, pixels(-0.11, 0.42), pixels(0.11, 0.0), (40, 30, 30), -1)
+
+
+def street_frames(n_frames=N_FRAMES, seed=0, busier=0.0, lights=1.0):
+    """Frames (H, W, 3) uint8 and counts of a street where people come and go; all are whole in view."""
+    rng = np.random.default_rng([seed, 1])
+    street = _empty_street(np.random.default_rng(99))
+    for k in range(n_frames):
+        count = max(0, round(busier + 4 + 4 * np.sin(2 * np.pi * k / _CROWD_PERIOD) + rng.normal(0, 0.8)))
+        image = street.copy()
+        feet = np.sort(rng.uniform(70, HEIGHT - 4, count))
+        for x, foot_y in zip(rng.permutation(12)[: len(feet)] * 18.0 + 20, feet, strict=False):
+            _draw_person(image, x, foot_y, rng.choice([20.0, 230.0], 3).tolist())
+        image = image * lights + rng.normal(0, 2, image.shape)
+        yield np.clip(np.rint(image), 0, 255).astype(np.uint8), min(count, 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Street:
+    """A folder of images with its counts.
+
+    Attributes
+    ----------
+    frames : Path
+        Folder of images 0000.jpg, ….
+    labels : Path
+        CSV file of counts.
+    scene : Scene
+    counts : (n,) int
+    """
+
+    frames: Path
+    labels: Path
+    scene: Scene
+    counts: np.ndarray
+
+    def dataset(self) -> Dataset:
+        return load_dataset(self.frames, counts=self.labels)
+
+
+def write_street(folder: Path, labelled=slice(None), **options) -> Street:
+    """Draw a street into a folder; `labelled` chooses the frames whose counts are written."""
+    images = folder / "frames"
+    images.mkdir(parents=True)
+    counts = []
+    for k, (image, count) in enumerate(street_frames(**options)):
+        cv2.imwrite(str(images / f"{k:04}.jpg"), image, [cv2.IMWRITE_JPEG_QUALITY, 92])
+        counts.append(count)
+    labels = folder / "counts.csv"
+    rows = [f"{k},{counts[k]}\n" for k in np.arange(len(counts))[labelled]]
+    labels.write_text("frame,count\n" + "".join(rows), encoding="utf-8")
+    persons = [(WIDTH / 2, row, LINE[0] * row + LINE[1]) for row in (60.0, 180.0)]
+    return Street(images, labels, scene_from(SIZE, persons=persons), np.array(counts))
+
+
+@pytest.fixture(scope="session")
+def make_street():
+    """make_street(folder, labelled, n_frames, seed, busier, lights): see `write_street`."""
+    return write_street
+
+
+@pytest.fixture(scope="session")
+def street(tmp_path_factory) -> Street:
+    """100 labelled images of a street."""
+    return write_street(tmp_path_factory.mktemp("street"))
+
+
+@pytest.fixture(scope="session")
+def trained(street) -> Training:
+    """A counter trained on the street."""
+    return train(street.dataset(), scene=street.scene)
+
+
+@pytest.fixture(scope="session")
+def cell_model(street) -> CounterModel:
+    """A counter for any scene: of a cell it knows only that a person covers about .2 squared heights."""
+    pipeline = Pipeline.for_any_scene(street.scene, rate=1.0)
+    images = [image for image, _ in street_frames(30)]
+    pipeline.learn(images)
+    rows = np.concatenate([pipeline.measure(image).features for image in images])
+    area = pipeline.quantity_names.index("area")
+    regressor = CountRegressor(HuberLossRegressor(lam=1e-4, gamma=0.0)).fit(rows, rows[:, area] / 0.2)
+    return CounterModel(regressor, tuple(pipeline.quantity_names), per_cell=True, quantile=0.5)

@@ -1,0 +1,200 @@
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.pipeline import (
+    CELL_GROUND,
+    GRIDS,
+    QUANTITIES,
+    WORKING_PERSON_HEIGHT,
+    Pipeline,
+    cell_grid,
+    working_size,
+)
+from crowdcount.scene import Scene, scene_from
+
+
+def level_scene(person_height, size_wh=(640, 480), roi=None):
+    """A scene in which people are equally tall everywhere."""
+    shape = size_wh[::-1]
+    roi = np.ones(shape, bool) if roi is None else roi
+    return Scene(size_wh, roi, np.full(shape, person_height, np.float32))
+
+
+def drawn(size_wh, n_frames=12, n_people=5):
+    """The same walk of people at any resolution, with soft edges as a lens makes them."""
+    width, height = size_wh
+    unit = height / 240
+    rng = np.random.default_rng(0)
+    boxes = rng.uniform(0, 1, (60, 4)) * (320, 240, 40, 30)
+    colours = rng.uniform(70, 170, (60, 3))
+    feet, starts = rng.uniform(110, 235, n_people), rng.uniform(30, 290, n_people)
+    clothes = rng.choice([15.0, 235.0], (n_people, 3))
+    for k in range(n_frames):
+        image = np.full((height, width, 3), 120, np.uint8)
+        for (x, y, w, h), colour in zip(boxes * unit, colours, strict=True):
+            cv2.rectangle(image, (round(x), round(y)), (round(x + w), round(y + h)), colour.tolist(), -1)
+        for foot, start, colour in zip(feet, starts, clothes, strict=True):
+            tall, x = 0.2 * foot + 20, (start + 25 * k) % 300 + 10
+            corners = np.array([(x - 0.15 * tall, foot - tall), (x + 0.15 * tall, foot)]) * unit
+            (left, top), (right, bottom) = corners.round().astype(int).tolist()
+            cv2.rectangle(image, (left, top), (right - 1, bottom - 1), colour.tolist(), -1)
+        yield cv2.GaussianBlur(image, (0, 0), 1.2 * unit)
+
+
+def drawn_scene(size_wh):
+    width, height = size_wh
+    unit = height / 240
+    persons = [(width / 2, row * unit, (0.2 * row + 20) * unit) for row in (80.0, 230.0)]
+    return scene_from(size_wh, persons=persons)
+
+
+class TestWorkingSize:
+    def test_makes_a_typical_person_as_tall_as_needed(self):
+        assert working_size(level_scene(2 * WORKING_PERSON_HEIGHT)) == (320, 240)
+        assert working_size(level_scene(3 * WORKING_PERSON_HEIGHT)) == (213, 160)
+
+    @pytest.mark.parametrize("person_height", [8.0, WORKING_PERSON_HEIGHT])
+    def test_never_enlarges(self, person_height):
+        assert working_size(level_scene(person_height)) == (640, 480)
+
+    def test_is_never_tiny(self):
+        assert working_size(level_scene(5000.0)) == (32, 32)
+
+    def test_typical_is_where_most_people_have_room(self):
+        scene = level_scene(200.0)
+        scene.person_height[:100] = 40.0  # a fifth of the pixels, but most of the ground
+        assert working_size(scene) == (576, 432)
+
+    def test_looks_at_the_region_of_interest_only(self):
+        roi = np.zeros((480, 640), bool)
+        roi[100:] = True
+        scene = level_scene(72.0, roi=roi)
+        scene.person_height[:100] = 4.0
+        assert working_size(scene) == (320, 240)
+
+    def test_does_not_depend_on_the_footages_resolution(self):
+        sizes = [working_size(drawn_scene((width, width * 3 // 4))) for width in (640, 1280, 1920)]
+        assert np.ptp(sizes, axis=0).max() <= 1
+
+
+class TestMeasuring:
+    def test_columns_are_those_of_the_schema(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        frames = list(drawn((320, 240)))
+        pipeline.learn(frames)
+        measured = pipeline.measure(frames[0])
+        assert measured.features.shape == (sum(rows * columns for rows, columns in GRIDS), len(QUANTITIES))
+        assert measured.features.size == len(pipeline.schema) == len(set(pipeline.schema.names))
+        assert measured.mask.shape == pipeline.size_wh[::-1]
+        assert measured.mask.dtype == bool
+        assert measured.flags == ()
+        assert np.isfinite(measured.features).all()
+        named = dict(zip(pipeline.schema.names, measured.features.ravel(), strict=True))
+        assert 0 < named["1x1_0_0.area"] < 3
+        assert named["1x1_0_0.area"] == pytest.approx(
+            sum(named[f"6x5_{row}_{column}.area"] for row in range(6) for column in range(5))
+        )
+        assert pipeline.quantity_names == [quantity.name for quantity in QUANTITIES]
+
+    @pytest.mark.parametrize("rate", [1.0, 10.0], ids=["median", "mixture"])
+    def test_resolution_hardly_matters(self, rate):
+        """On average over frames, the whole region's values differ by less than 12 % of the column's mean (of
+        its family's, where that is larger); area, perimeter and blobs by less than 2 %. Edges differ most, as
+        they run where the mask ends.
+        """
+        tables = []
+        for size_wh in ((640, 480), (1280, 960)):
+            pipeline = Pipeline(drawn_scene(size_wh), rate)
+            frames = list(drawn(size_wh))
+            pipeline.learn(frames)
+            tables.append(np.stack([pipeline.measure(frame).features[0] for frame in frames]))
+        coarse, fine = tables
+        for column, quantity in enumerate(QUANTITIES):
+            family = [i for i, other in enumerate(QUANTITIES)
+                      if other.name.rstrip("0123456789") == quantity.name.rstrip("0123456789")]  # fmt: skip
+            size = max(coarse[:, column].mean(), coarse[:, family].mean())
+            share = 0.02 if quantity.name in ("area", "perimeter", "blobs") else 0.12
+            assert np.abs(fine - coarse)[:, column].mean() < share * size, quantity.name
+
+    @pytest.mark.parametrize("line", [(0.0, 60.0), (0.2, 20.0), (0.6, -40.0)], ids=["level", "mild", "steep"])
+    def test_a_person_weighs_the_same_far_and_near(self, line):
+        slope, intercept = line
+        persons = [(160, row, slope * row + intercept) for row in (120.0, 235.0)]
+        pipeline = Pipeline(scene_from((320, 240), persons=persons), rate=1.0)
+        empty = next(drawn((320, 240), n_people=0))
+        pipeline.learn([empty] * 8)
+        areas, perimeters = [], []
+        for foot in (140, 180, 235):
+            tall = round(slope * foot + intercept)
+            frame = empty.copy()
+            frame[foot - tall : foot, 150 : 150 + round(0.3 * tall)] = 250
+            area, perimeter = pipeline.measure(frame).features[0, :2]
+            areas.append(area)
+            perimeters.append(perimeter)
+        assert areas == pytest.approx([0.3] * 3, rel=0.25)
+        assert perimeters == pytest.approx([2.6] * 3, rel=0.15)
+
+    def test_specks_are_no_people(self):
+        pipeline = Pipeline(level_scene(36.0, (320, 240)), rate=1.0)
+        empty = np.full((240, 320, 3), 100, np.uint8)
+        pipeline.learn([empty] * 8)
+        frame = empty.copy()
+        frame[50:53, 50:54] = 250  # 12 pixels of 36² to a squared person height
+        assert not pipeline.measure(frame).mask.any()
+        frame[150:156, 150:156] = 250
+        measured = pipeline.measure(frame)
+        assert measured.mask[150:156, 150:156].sum() == measured.mask.sum() > 20
+
+    def test_tells_what_the_foreground_flags(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        frame = next(drawn((320, 240)))
+        measured = pipeline.measure(frame)
+        assert measured.flags == ("learning",)
+        assert not measured.mask.any()
+        assert not measured.features.any()
+
+    def test_only_the_region_of_interest_is_measured(self):
+        frames = list(drawn((320, 240)))
+        roi = np.zeros((240, 320), bool)
+        roi[:, :160] = True
+        scene = drawn_scene((320, 240))
+        half = Scene((320, 240), roi, scene.person_height)
+        pipeline, whole = Pipeline(half, rate=1.0), Pipeline(scene, rate=1.0)
+        for each in (pipeline, whole):
+            each.learn(frames)
+        for frame in frames:
+            measured = pipeline.measure(frame)
+            inside = measured.mask.shape[1] // 2 + 1
+            assert not measured.mask[:, inside:].any()
+            assert measured.features[0, 0] <= whole.measure(frame).features[0, 0] + 1e-9
+
+
+class TestAnyScene:
+    def test_cells_hold_the_same_ground_in_every_scene(self):
+        for person_height in (30.0, 60.0, 110.0):
+            rows, columns = cell_grid(level_scene(person_height))
+            ground = 640 * 480 / person_height**2
+            assert ground / (rows * columns) == pytest.approx(CELL_GROUND, rel=0.15)
+            assert columns == pytest.approx(2 * rows, rel=0.2)
+
+    def test_a_scene_with_room_for_few_is_one_cell(self):
+        assert cell_grid(level_scene(400.0)) == (1, 1)
+
+    def test_the_grid_does_not_depend_on_the_resolution(self):
+        scene = drawn_scene((640, 480))
+        for size_wh in ((1280, 960), (320, 240)):
+            assert cell_grid(scene.resized(size_wh)) == cell_grid(scene)
+
+    def test_the_pipeline_measures_these_cells(self):
+        scene = drawn_scene((320, 240))
+        pipeline = Pipeline.for_any_scene(scene, rate=1.0)
+        rows, columns = cell_grid(scene)
+        assert rows * columns > 1
+        frames = list(drawn((320, 240)))
+        pipeline.learn(frames)
+        features = pipeline.measure(frames[3]).features
+        assert features.shape == (rows * columns, len(QUANTITIES))
+        whole = Pipeline(scene, rate=1.0)
+        whole.learn(frames)
+        assert features[:, 0].sum() == pytest.approx(whole.measure(frames[3]).features[0, 0])

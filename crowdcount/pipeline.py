@@ -72,7 +72,7 @@ def working_size(scene: Scene) -> tuple[int, int]:
 
 
 def cell_grid(scene: Scene) -> tuple[int, int]:
-    """Bands and cells per band that give cells of about `CELL_GROUND`, twice as wide as deep."""
+    """Bands and cells per band that give cells of about `CELL_GROUND`, twice as many per band as bands."""
     ground = float((1.0 / np.square(scene.person_height[scene.roi], dtype=np.float64)).sum())
     n_cells = max(1.0, ground / CELL_GROUND)
     rows = max(1, round(np.sqrt(n_cells / 2)))

@@ -1,0 +1,5 @@
+"""python -m crowdcount"""
+
+from .cli import main
+
+main()

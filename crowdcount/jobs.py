@@ -1,0 +1,444 @@
+"""What the commands do, for any caller: read what they are given, work, write files, and tell a watcher."""
+
+import glob
+import math
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Protocol
+
+import cv2
+import numpy as np
+
+from .counting import SAMPLED_FRAMES, Counting, open_counting
+from .datasets import Dataset, load_dataset
+from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
+from .errors import CrowdCountError, OutputError, SceneError
+from .model import CounterModel, default_model, load_model
+from .results import FORMATS, FrameCount, open_writer
+from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
+from .storage import atomic_path, check_writable
+from .training import Evaluation, Training, evaluate, train
+from .video import open_source
+
+PICTURE_SUFFIXES = (".png", ".jpg")
+SCENE_SUFFIXES = (".json", ".npz")
+#: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
+Show = Callable[[str, int, int | None, float | None], None]
+
+
+@dataclass(frozen=True)
+class CountJob:
+    """A source and the files that are made of it; see `plan_counting`.
+
+    Attributes
+    ----------
+    source : str
+        What `open_source` takes.
+    label : str
+        The source for messages, without a password.
+    counts : str
+        File of the counts, "-" for the standard output.
+    format : "csv", "jsonl" or "parquet"
+    plot, overlay, scene : Path or None
+        Picture of the counts over time, video with the counts drawn in, and the scene that was used.
+    """
+
+    source: str
+    label: str
+    counts: str
+    format: str
+    plot: Path | None = None
+    overlay: Path | None = None
+    scene: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """All that is written."""
+        counts = None if self.counts == "-" else Path(self.counts)
+        return [path for path in (counts, self.plot, self.overlay, self.scene) if path is not None]
+
+
+@dataclass
+class CountSummary:
+    """What a source's counts come to.
+
+    Attributes
+    ----------
+    frames : int
+        Frames counted, those that could not be decoded included.
+    peak : FrameCount or None
+        The first frame with the highest count; None when no frame could be decoded.
+    flags : Counter of str
+        Number of frames that carry each flag.
+    seconds : float
+        How long it took, from opening the source.
+    """
+
+    frames: int = 0
+    peak: FrameCount | None = None
+    flags: Counter = field(default_factory=Counter)
+    seconds: float = 0.0
+    _counted: int = 0
+    _total: float = 0.0
+
+    def add(self, row: FrameCount) -> None:
+        """Take one more frame in."""
+        self.frames += 1
+        self.flags.update(row.flags)
+        if math.isnan(row.count):
+            return
+        self._counted += 1
+        self._total += row.count
+        if self.peak is None or row.count > self.peak.count:
+            self.peak = row
+
+    @property
+    def mean(self) -> float:
+        """Mean count of the frames that could be decoded; NaN without one."""
+        return self._total / self._counted if self._counted else math.nan
+
+
+class Watcher(Protocol):
+    """Is told how a job goes; see `crowdcount.terminal.Terminal`."""
+
+    def progress(self) -> AbstractContextManager[Show]:
+        """Show a job's progress while the context lasts."""
+
+    def started(self, job: CountJob, counting: Counting) -> None:
+        """The counting of a source is about to start."""
+
+    def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
+        """A source is counted and its files are written."""
+
+    def loaded(self, dataset: Dataset) -> None:
+        """A data set's labels are read."""
+
+
+def plan_counting(
+    sources: Sequence[str],
+    *,
+    output: str | None = None,
+    format: str | None = None,
+    plot: str | Path | None = None,
+    overlay: str | Path | None = None,
+    scene: str | Path | None = None,
+    keep: Sequence[str | Path] = (),
+) -> list[CountJob]:
+    """Settle which files are made of which source.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        See `open_source`.
+    output : str, optional
+        File of the counts, or "-"; by default `<stem>.counts.<format>` in the working folder.
+    format : "csv", "jsonl" or "parquet", optional
+        By default the output's suffix, else csv.
+    plot, overlay, scene : path, optional
+        See `CountJob`.
+    keep : sequence of paths, optional
+        Further files that are read and must not be written to.
+
+    Raises
+    ------
+    OutputError
+        When two files have the same name, one would replace what is read, or the format is unknown.
+    """
+    several = len(sources) > 1
+    named = {"-o": output, "--plot": plot, "--overlay": overlay, "--save-scene": scene}
+    given = [option for option, path in named.items() if path is not None]
+    if several and given:
+        raise OutputError(f"{given[0]} names one file for {len(sources)} sources; count them one by one")
+    if format is None:
+        format = "csv" if output in (None, "-") else Path(output).suffix[1:].lower()
+        if format not in FORMATS:
+            known = " or ".join(f".{name}" for name in FORMATS)
+            raise OutputError(f"cannot write {output}: expected a name ending in {known}; or give --format")
+    jobs = [
+        CountJob(
+            source,
+            source_stem(source) if "://" in source else source,
+            output or f"{source_stem(source)}.counts.{format}",
+            format,
+            *(None if path is None else Path(path) for path in (plot, overlay, scene)),
+        )
+        for source in sources
+    ]
+    written = [(job.label, path) for job in jobs for path in job.files]
+    for (label, path), (other, other_path) in combinations(written, 2):
+        if _same(path, other_path):
+            who = f"{label} and {other} would both" if several else "two results would"
+            raise OutputError(f"{who} be written to {path}; count them one by one and choose names with -o")
+    for _, path in written:
+        read = next((file for file in (*sources, *keep) if _same(path, Path(file))), None)
+        if read is not None:
+            raise OutputError(f"{path} would be written over, but is read too; choose another name")
+    return jobs
+
+
+def source_stem(source: str) -> str:
+    """What the files that are made of a source are called.
+
+    >>> source_stem("clips/street.mp4"), source_stem("clips/img_*.png"), source_stem("clips/*.png")
+    ('street', 'img', 'clips')
+    >>> source_stem("0"), source_stem("rtsp://me:secret@gate:554/live?key=1")
+    ('camera-0', 'gate-554-live')
+    """
+    if "://" in source:
+        address = re.sub(r"^.*?://([^/]*@)?", "", source).partition("?")[0]
+        return "-".join(re.findall(r"[\w.]+", address))[:100] or "stream"
+    path = Path(source)
+    if path.is_dir():
+        return path.resolve().name or "images"
+    if not path.exists():
+        if re.fullmatch(r"[0-9]+", source):
+            return f"camera-{source}"
+        if glob.has_magic(source):
+            literal = re.sub(r"\[.*?\]|[*?]", "", path.stem).strip(" _.-")
+            return literal or path.parent.resolve().name or "images"
+    return path.stem
+
+
+def count_sources(
+    jobs: Sequence[CountJob],
+    *,
+    model: str | Path | None = None,
+    scene: str | Path | None = None,
+    start_time: datetime | None = None,
+    watcher: Watcher,
+    **options,
+) -> list[tuple[CountJob, CrowdCountError]]:
+    """Count each source into its files.
+
+    Parameters
+    ----------
+    jobs : sequence of CountJob
+    model, scene : path, optional
+        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s) too.
+    start_time : datetime, optional
+        Wall-clock time of the sources' first frames.
+    watcher : Watcher
+
+    Returns
+    -------
+    list of (CountJob, CrowdCountError)
+        Those that failed, and why; the others are counted.
+
+    Raises
+    ------
+    ModelError, SceneError
+        When the model or scene file cannot be read: then nothing is counted.
+    """
+    options["model"] = default_model() if model is None else load_model(model)
+    options["scene"] = None if scene is None else load_scene(scene)
+    failed = []
+    for job in jobs:
+        try:
+            with watcher.progress() as show:
+                summary = _count_source(job, start_time, watcher, show, options)
+        except CrowdCountError as error:
+            failed.append((job, error))
+        else:
+            watcher.finished(job, summary, start_time)
+    return failed
+
+
+def _count_source(job, start_time, watcher, show, options) -> CountSummary:
+    began = time.perf_counter()
+    suffixes = {job.plot: PLOT_SUFFIXES, job.scene: SCENE_SUFFIXES}
+    for path in job.files:
+        check_writable(path, suffixes.get(path, ()))
+    show(f"looking at {job.label}", 0, None, None)
+    summary, rows = CountSummary(), []
+    with open_counting(job.source, **options) as counting:
+        if job.scene is not None:
+            counting.scene.save(job.scene)
+        watcher.started(job, counting)
+        overlay = nullcontext()
+        if job.overlay is not None:
+            overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate)
+        with overlay, open_writer(job.counts, job.format, start_time) as writer:
+            for item in counting.frames():
+                writer.write(item.row)
+                if job.overlay is not None:
+                    overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row)
+                if job.plot is not None:
+                    rows.append(item.row)
+                summary.add(item.row)
+                show(job.label, summary.frames, counting.expected_frames, item.row.count)
+    if job.plot is not None:
+        plot_counts(rows, job.plot, job.label, start_time)
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+def make_scene(
+    source: str,
+    *,
+    polygons: Sequence[Polygon] = (),
+    persons: Sequence[tuple[float, float, float]] = (),
+    imported: Sequence[str | Path] = (),
+    scene: str | Path | None = None,
+    output: str | Path | None = None,
+    preview: str | Path | None = None,
+    timeout_s: float = 10.0,
+    watcher: Watcher,
+) -> Scene:
+    """Make the scene of a source, and save it and show it where asked.
+
+    Parameters
+    ----------
+    source : str
+        See `open_source`.
+    polygons, persons
+        As for `scene_from`; they replace the region and the perspective of what is imported, loaded or
+        estimated.
+    imported : sequence of paths
+        See `import_scene`.
+    scene : path, optional
+        A scene file to start from.
+    output : path, optional
+        Scene file to write, .json or .npz.
+    preview : path, optional
+        Picture to write: the scene drawn on a frame.
+    timeout_s : float
+        How long a stream may be silent.
+    watcher : Watcher
+
+    Raises
+    ------
+    VideoError, SceneError, OutputError
+    """
+    if imported and scene is not None:
+        raise SceneError("expected a scene file or files to import, not both; drop one of them")
+    for path, suffixes in ((output, SCENE_SUFFIXES), (preview, PICTURE_SUFFIXES)):
+        if path is not None:
+            check_writable(path, suffixes)
+    is_estimated = not (imported or scene or persons)
+    with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
+        show("looking at the footage", 0, None, None)
+        size_wh = opened.info.size_wh
+        images = [frame.image_bgr for frame in opened.sample(SAMPLED_FRAMES if is_estimated else 1)]
+        if is_estimated:
+            made = estimate_scene(images, size_wh)
+        elif imported:
+            made = import_scene(*imported).fitted(size_wh)
+        else:
+            made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
+        made = made.redrawn(polygons or None, persons or None)
+        if preview is not None and not images:
+            images = [next(f.image_bgr for f in opened.frames() if f.image_bgr is not None)]
+    if output is not None:
+        made.save(output)
+    if preview is not None:
+        _write_picture(preview, draw_scene(made, images[len(images) // 2]))
+    return made
+
+
+def train_model(
+    path: str,
+    model_path: str | Path,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> Training:
+    """Train on a data set and save the model.
+
+    Parameters
+    ----------
+    path : str
+        The data set; `counts`, `mot` and `annotated` as for `load_dataset`.
+    model_path : path
+        Model file to write.
+    scene : path, optional
+        Scene file.
+    watcher : Watcher
+    options
+        frames, level and cache, as for `train`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    if any(file is not None and _same(Path(model_path), Path(file)) for file in (path, scene, counts, mot)):
+        raise OutputError(f"{model_path} would be written over, but is read too; choose another name")
+    check_writable(model_path)
+    loaded_scene = None if scene is None else load_scene(scene)
+    with watcher.progress() as show:
+        show(f"looking at {path}", 0, None, None)
+        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
+        watcher.loaded(dataset)
+
+        def measured(done: int, total: int) -> None:
+            show("measuring", done, total, None)
+            if done == total:
+                show("fitting", 0, None, None)
+
+        training = train(dataset, scene=loaded_scene, progress=measured, **options)
+        training.model.save(model_path)
+    return training
+
+
+def evaluate_model(
+    path: str,
+    model: str | Path | None = None,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> Evaluation:
+    """Measure a model's error on a data set.
+
+    Parameters
+    ----------
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    model : path, optional
+        Model file; the bundled model by default.
+    options
+        frames and cache, as for `evaluate`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, ModelError, OutputError
+    """
+    loaded: CounterModel = default_model() if model is None else load_model(model)
+    loaded_scene = None if scene is None else load_scene(scene)
+    with watcher.progress() as show:
+        show(f"looking at {path}", 0, None, None)
+        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
+        watcher.loaded(dataset)
+
+        def measured(done: int, total: int) -> None:
+            show("measuring", done, total, None)
+
+        return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
+
+
+def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
+    _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(encoded.tobytes())
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are one file, or would be."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))

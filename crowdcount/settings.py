@@ -1,0 +1,81 @@
+"""Settings of the command line that are kept in a file: crowdcount.toml in the working folder."""
+
+import tomllib
+from pathlib import Path
+
+import click
+
+SETTINGS_FILE = "crowdcount.toml"
+
+
+def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]]:
+    """Read a settings file: a table for each command, in it its options by their long names.
+
+    ::
+
+        [count]
+        every = 2
+        start-time = 2024-05-01T08:00:00
+
+        [scene]
+        roi = ["0,100 639,100 639,479 0,479"]
+
+    Returns
+    -------
+    dict
+        What click takes as `default_map`; empty without a file.
+
+    Raises
+    ------
+    click.UsageError
+        One line naming the key: the file is no TOML, or a key or a value is none that the command knows.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise click.UsageError(f"{path} cannot be read: {error}; correct it") from error
+    settings = {}
+    for name, table in content.items():
+        if name not in group.commands or not isinstance(table, dict):
+            tables = ", ".join(f"[{command}]" for command in group.commands)
+            raise click.UsageError(f"{path}: expected the tables {tables}, found {name!r}; correct it")
+        options = {
+            option_key(option): option
+            for option in group.commands[name].params
+            if isinstance(option, click.Option)
+        }
+        settings[name] = {}
+        for key, value in table.items():
+            if key not in options:
+                raise click.UsageError(
+                    f"{path}, [{name}]: there is no option {key!r}; correct it (known: {', '.join(options)})"
+                )
+            try:
+                settings[name][options[key].name] = _checked(options[key], value)
+            except click.BadParameter as error:
+                raise click.UsageError(f"{path}, [{name}] {key}: {error.message}") from error
+    return settings
+
+
+def option_key(option: click.Option) -> str:
+    """Name of an option in a settings file: its long one."""
+    return max(option.opts, key=len).lstrip("-")
+
+
+def _checked(option: click.Option, value: object) -> bool | str | list[str]:
+    """The value as it would stand on the command line; click.BadParameter when the option refuses it."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise click.BadParameter(f"expected true or false, found {value!r}")
+        return value
+    if option.multiple and not isinstance(value, list):
+        raise click.BadParameter(f"expected a list in [ ], found {value!r}")
+    texts = []
+    for single in value if option.multiple else [value]:
+        if isinstance(single, (bool, dict, list)):
+            raise click.BadParameter(f"expected a text or a number, found {single!r}")
+        texts.append(str(single))
+        option.type.convert(texts[-1], option, None)
+    return texts if option.multiple else texts[0]

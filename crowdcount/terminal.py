@@ -1,0 +1,174 @@
+"""What a person sees of a job: notes, a progress bar and a summary on the standard error, and reports."""
+
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from .counting import Counting
+from .datasets import Dataset
+from .drawing import clock
+from .jobs import CountJob, CountSummary, Show
+from .model import CounterModel
+from .training import Evaluation, Training
+
+#: Removed labels that a report lists; the others are in the report as JSON.
+LISTED_LABELS = 20
+
+
+class Terminal:
+    """A `crowdcount.jobs.Watcher` that tells a person.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing.
+    bar : bool
+        Show a progress bar, if the standard error is a terminal.
+    """
+
+    def __init__(self, quiet: bool = False, bar: bool = True):
+        self._quiet = quiet
+        self._bar = bar and not quiet and sys.stderr.isatty()
+
+    def say(self, line: str) -> None:
+        """Print a line, unless quiet."""
+        if not self._quiet:
+            print(line, file=sys.stderr)
+
+    @contextmanager
+    def progress(self) -> Iterator[Show]:
+        if not self._bar:
+            yield lambda phase, done, total, people: None
+            return
+        from rich.console import Console  # takes a tenth of a second
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        texts = [TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}")]
+        console = Console(stderr=True)
+        bar = Progress(
+            texts[0], BarColumn(bar_width=None), texts[1], console=console, transient=True, expand=True
+        )
+
+        def show(phase: str, done: int, total: int | None, people: float | None) -> None:
+            if [task.description for task in bar.tasks] != [phase]:
+                for task in bar.tasks:
+                    bar.remove_task(task.id)
+                bar.add_task(phase, total=total, note="")
+            (task,) = bar.tasks
+            bar.update(task.id, completed=done, note=_progress_note(task, done, total, people))
+
+        with bar:
+            yield show
+
+    def started(self, job: CountJob, counting: Counting) -> None:
+        info = counting.info
+        rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
+        length = "" if info.frame_count is None else f", {info.frame_count} frames as stated"
+        self.say(f"{info.name}: {info.size_wh[0]}x{info.size_wh[1]}, {rate}{length}")
+        for line in [*counting.scene.describe(), describe_model(counting.model)]:
+            self.say(f"  {line}")
+
+    def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
+        self.say(f"{job.label}: {summary.frames} frames, {_counts(summary, start_time)}")
+        if summary.flags:
+            flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
+            self.say(f"  frames flagged: {', '.join(flagged)}")
+        speed = summary.frames / summary.seconds
+        self.say(f"  {summary.seconds:.1f} s, {speed:.1f} frames/s")
+        if job.files:
+            self.say(f"  written: {', '.join(map(str, job.files))}")
+
+    def loaded(self, dataset: Dataset) -> None:
+        for note in dataset.notes:
+            self.say(note)
+
+
+def _progress_note(task, done: int, total: int | None, people: float | None) -> str:
+    if not done:
+        return ""
+    notes = [f"{done} frames" if total is None else f"{done} of {total} frames"]
+    if task.speed:
+        notes.append(f"{task.speed:.0f} frames/s")
+    if people is not None and not math.isnan(people):
+        notes.append(f"{people:.1f} people")
+    if task.time_remaining is not None:
+        notes.append(f"ETA {clock(task.time_remaining)}")
+    return ", ".join(notes)
+
+
+def describe_model(model: CounterModel) -> str:
+    """What a model was trained on and how far it can be relied on, on one line.
+
+    The facts of a model file are not to be trusted to be what this version writes.
+    """
+    name, limits, validation = (model.facts.get(key) for key in ("trained_on", "limits", "cross_validation"))
+    parts = [f"trained on {name}" if isinstance(name, str) else "of unknown training"]
+    if isinstance(validation, dict) and isinstance(validation.get("mae"), float):
+        parts.append(f"MAE {validation['mae']:.2f} there (cross-validated)")
+    if isinstance(limits, str):
+        parts.append(limits)
+    elif model.per_cell:
+        parts.append("it knows no camera, and its counts go with the square of the person height")
+    return "model: " + "".join(c if c.isprintable() else " " for c in "; ".join(parts))
+
+
+def training_report(training: Training, model_path: str) -> list[str]:
+    """What a training found, for people."""
+    metrics = training.metrics
+    biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
+    return [
+        f"{model_path}: trained on {metrics.n} labelled and {training.n_unlabelled} unlabelled frames "
+        f"in {training.seconds:.1f} s",
+        f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
+        f"bias per block: {biases}",
+        f"chosen by it: kernels of degree {training.degree}, lam {training.lam:g}",
+        *_removed(training),
+    ]
+
+
+def evaluation_report(evaluation: Evaluation) -> list[str]:
+    """What an evaluation found, for people."""
+    return [
+        f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
+        _metrics(evaluation.metrics),
+    ]
+
+
+def _metrics(metrics) -> str:
+    relative = "unknown (nobody in any frame)" if math.isnan(metrics.mre) else f"{metrics.mre:.1%}"
+    return (
+        f"MAE {metrics.mae:.3f}, MSE {metrics.mse:.3f}, RMSE {metrics.rmse:.3f}, MRE {relative}, "
+        f"bias {metrics.bias:+.3f}"
+    )
+
+
+def _removed(training: Training) -> list[str]:
+    removed = training.removed
+    if not training.n_refinements:
+        return ["no label was pruned: pruning did not lower the cross-validation error"]
+    if not removed:
+        return ["no label was pruned: none stands out from what the others tell"]
+    lines = [
+        f"{len(removed)} labels were pruned, as they lie further from what the others tell than noise does "
+        "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
+        "   frame    label  prediction  refinement",
+    ]
+    lines += [
+        f"{label.number:8d} {label.label:8.1f}  {label.prediction:10.1f}  {label.refinement:10d}"
+        for label in removed[:LISTED_LABELS]
+    ]
+    if len(removed) > LISTED_LABELS:
+        lines.append(f"   and {len(removed) - LISTED_LABELS} more; --json lists all")
+    return lines
+
+
+def _counts(summary: CountSummary, start_time: datetime | None) -> str:
+    if summary.peak is None:
+        return "none could be counted"
+    peak = summary.peak
+    when = clock(peak.time_s, 1)
+    if start_time is not None:
+        when = (start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
+    return f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"

@@ -1,0 +1,598 @@
+"""The command line on real files, in this process where nothing but the files counts, else in its own."""
+
+import json
+import math
+import os
+import pickle
+import resource
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount import jobs
+from crowdcount.cli import check_packages, command_line
+from crowdcount.datasets import UCSD_FEATURES
+from crowdcount.errors import CrowdCountError
+from crowdcount.jobs import plan_counting, source_stem
+from crowdcount.model import load_model
+from crowdcount.results import FORMATS, read_counts
+from crowdcount.scene import Scene, load_scene, scene_from
+
+PROJECT = Path(__file__).resolve().parents[2]
+SIZE_WH, N_FRAMES, FPS = (160, 120), 40, 10.0
+COUNT = "count ../street.avi -m ../model.npz"
+PERSONS = "--person 80,50,20 --person 80,110,40"
+
+
+def street(n_frames):
+    """Frames of a street that up to three people cross, each with their number."""
+    rng = np.random.default_rng(0)
+    ground = rng.integers(150, 200, (SIZE_WH[1], SIZE_WH[0], 3), np.uint8)
+    for k in range(n_frames):
+        frame = cv2.add(ground, rng.integers(0, 8, ground.shape, np.uint8))
+        present = [i for i in range(3) if (k // 7 + i) % 3]
+        for i in present:
+            x, foot = (20 + 40 * i + 3 * k) % 150, 60 + 20 * i
+            tall = foot // 3
+            cv2.rectangle(frame, (x, foot - tall), (x + tall // 3, foot), (40 * i, 50, 60), -1)
+        yield frame, len(present)
+
+
+def write_clip(path, n_frames):
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, SIZE_WH)
+    for frame, _ in street(n_frames):
+        video.write(frame)
+    video.release()
+
+
+def process(command, **options):
+    """Start the command line in a process of its own."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    environment = os.environ | {"PYTHONPATH": str(PROJECT), "no_proxy": "127.0.0.1"}
+    arguments = [sys.executable, "-m", "crowdcount", *shlex.split(command)]
+    return subprocess.Popen(arguments, env=environment, **options)
+
+
+def finished(command, **options):
+    """Run the command line in a process of its own; returns exit code, standard output and error."""
+    with process(command, **options) as running:
+        stdout, stderr = running.communicate()
+    return running.returncode, stdout, stderr
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Folder with street.avi, its labels.csv and scene.json, and model.npz that the command line trained."""
+    folder = tmp_path_factory.mktemp("made")
+    write_clip(folder / "street.avi", N_FRAMES)
+    counts = "".join(f"{k},{count}\n" for k, (_, count) in enumerate(street(N_FRAMES)))
+    (folder / "labels.csv").write_text("frame,count\n" + counts)
+    scene_from(SIZE_WH, None, [(80, 50, 20), (80, 110, 40)]).save(folder / "scene.json")
+    command = "train street.avi --counts labels.csv --frames 0-29 --scene scene.json -m model.npz --json"
+    code, stdout, stderr = finished(command, cwd=folder)
+    assert (code, stderr) == (0, "")
+    (folder / "trained.json").write_text(stdout)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def long_clip(tmp_path_factory):
+    """A clip that takes many seconds to count."""
+    path = tmp_path_factory.mktemp("long") / "long.avi"
+    write_clip(path, 1500)
+    return path
+
+
+@pytest.fixture
+def here(made, monkeypatch):
+    """An empty working folder inside `made`."""
+    folder = Path(tempfile.mkdtemp(dir=made))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def run(here, capfd):
+    """Run the command line in this process; returns exit code, standard output and error."""
+
+    def call(command):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            command_line.main(shlex.split(command), prog_name="crowdcount")
+        return (ended.value.code, *capfd.readouterr())
+
+    return call
+
+
+def only(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def error_line(stderr):
+    assert stderr.startswith("crowdcount: ")
+    assert stderr.count("\n") == 1
+    return stderr
+
+
+class TestCount:
+    def test_count_is_the_default_command(self, here):
+        code, stdout, stderr = finished("../street.avi --model ../model.npz")
+        assert (code, stdout) == (0, "")
+        assert only(here) == ["street.counts.csv"]
+        rows = read_counts("street.counts.csv")
+        assert [row.frame for row in rows] == list(range(N_FRAMES))
+        labels = [count for _, count in street(N_FRAMES)]
+        assert np.abs(np.array([row.count for row in rows]) - labels).mean() < 0.7
+        assert "160x120, 10 frames/s" in stderr
+        assert "person height" in stderr
+        assert "model: trained on street.avi; MAE " in stderr
+        mean = np.mean([row.count for row in rows])
+        peak = max(rows, key=lambda row: row.count)
+        assert (
+            f"40 frames, mean {mean:.1f} people, peak {peak.count:.1f} at 0:00:0{peak.time_s:.1f}" in stderr
+        )
+        assert "frames/s\n  written: street.counts.csv\n" in stderr
+
+    def test_window_format_and_standard_output(self, run):
+        code, stdout, stderr = run(
+            f"{COUNT} --start 00:00:01 --end 31 --every 10 -o - --format jsonl -q "
+            "--start-time 2024-05-01T08:00:00+02:00"
+        )
+        assert (code, stderr) == (0, "")
+        rows = [json.loads(line) for line in stdout.splitlines()]
+        assert [row["frame"] for row in rows] == [10, 20, 30]
+        assert rows[0]["time"] == "2024-05-01T08:00:01.000+02:00"
+
+    def test_pictures_scene_and_parquet(self, run, here):
+        code, _, stderr = run(
+            f"{COUNT} -o a.parquet --every 4 --plot a.png --overlay a.avi --save-scene a.json"
+        )
+        assert code == 0
+        assert stderr.endswith("written: a.parquet, a.png, a.avi, a.json\n")
+        assert only(here) == ["a.avi", "a.json", "a.parquet", "a.png"]
+        assert len(read_counts("a.parquet")) == 10
+        assert cv2.imread("a.png").shape[1] > 1000
+        overlay = cv2.VideoCapture("a.avi")
+        assert sum(1 for _ in iter(overlay.grab, False)) == 10
+        overlay.release()
+        assert load_scene("a.json").line == load_scene("../scene.json").line
+
+    def test_a_failing_source_does_not_stop_the_others(self, run, here):
+        write_clip("other.avi", 10)
+        code, _, stderr = run("absent.avi ../street.avi other.avi -m ../model.npz --end 5")
+        assert code == 3
+        assert only(here) == ["other.avi", "other.counts.csv", "street.counts.csv"]
+        assert [len(read_counts(name)) for name in ("other.counts.csv", "street.counts.csv")] == [5, 5]
+        *_, reason, total = stderr.splitlines()
+        assert reason.startswith("crowdcount: absent.avi does not exist")
+        assert total == "2 of 3 sources counted"
+
+    def test_all_sources_fail(self, run):
+        code, _, stderr = run("absent.avi none.avi -q -m ../model.npz")
+        assert code == 1
+        first, second = stderr.splitlines()
+        assert first.startswith("crowdcount: absent.avi does not exist")
+        assert second.startswith("crowdcount: none.avi does not exist")
+
+    def test_an_image_that_cannot_be_decoded(self, run, here):
+        (here / "shots").mkdir()
+        for k, (frame, _) in enumerate(street(12)):
+            cv2.imwrite(f"shots/{k}.png", frame)
+        Path("shots/6.png").write_text("no image")
+        code, _, stderr = run("shots/ -m ../model.npz --fps 10")
+        assert code == 0
+        rows = read_counts("shots.counts.csv")
+        assert [row.frame for row in rows] == list(range(12))
+        assert [row.frame for row in rows if math.isnan(row.count)] == [6]
+        assert rows[6].flags == ("undecodable",)
+        assert "12 frames, mean" in stderr
+        assert "undecodable 1" in stderr
+
+    def test_a_scene_for_other_frames(self, run, here):
+        Scene((320, 120), np.ones((120, 320), bool), np.full((120, 320), 20, np.float32)).save("wide.npz")
+        code, _, stderr = run(f"{COUNT} --scene wide.npz -q")
+        assert code == 1
+        assert "320x120, but these have 160x120" in error_line(stderr)
+        assert only(here) == ["wide.npz"]
+
+    def test_files_named_like_commands(self, run):
+        write_clip("train.avi", 3)
+        Path("train.avi").rename("train")
+        assert run("./train -m ../model.npz -q")[0] == 0
+        assert len(read_counts("train.counts.csv")) == 3
+
+
+class TestPlan:
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("a/x.avi b/x.avi", "a/x.avi and b/x.avi would both be written to x.counts.csv"),
+            ("x.avi x.avi", "would both"),
+            ("x.avi y.avi -o all.csv", "-o names one file for 2 sources"),
+            ("x.avi y.avi -o -", "-o names one file"),
+            ("x.avi y.avi --plot p.png", "--plot names one file"),
+            ("x.avi y.avi --overlay o.mp4", "--overlay names one file"),
+            ("x.avi y.avi --save-scene s.json", "--save-scene names one file"),
+            ("x.avi --overlay ./x.avi", "x.avi would be written over"),
+            ("x.avi -m m.npz --save-scene m.npz", "m.npz would be written over"),
+            ("x.avi --plot x.counts.csv", "two results would be written to x.counts.csv"),
+            ("x.avi -o x.txt", "a name ending in .csv or .jsonl or .parquet; or give --format"),
+            ("x.avi -o x", "or give --format"),
+            ("x.avi --every 0", "--every"),
+            ("x.avi --start 1:30", "a position is a frame number"),
+            ("x.avi --start-time noon", "an ISO 8601 time such as"),
+            ("x.avi --colour", "No such option"),
+            ("scene x.avi --import a.mat --scene b.json", "drop one"),
+            ("scene x.avi --roi '1,1 2,2'", "expected a polygon as three or more points"),
+            ("scene x.avi --person 1,2", "expected a person as x,foot_y,height"),
+            ("train x.avi", "--model"),
+            ("count", "SOURCE"),
+        ],
+    )
+    def test_usage_errors_come_before_any_work(self, run, here, command, said):
+        code, stdout, stderr = run(command)
+        assert (code, stdout) == (2, "")
+        assert said in stderr
+        assert only(here) == []
+
+    @pytest.mark.parametrize(
+        ("source", "stem"),
+        [
+            ("a/b.c.mp4", "b.c"),
+            ("shots/", "shots"),
+            ("shots/img_*.png", "img"),
+            ("shots/*.png", "shots"),
+            ("im[0-9]?.jpg", "im"),
+            ("0", "camera-0"),
+            ("0007", "0007"),
+            ("rtsp://me:pass@gate:554/a/b?key=x", "gate-554-a-b"),
+            ("http://host/street.mp4", "host-street.mp4"),
+            ("udp://@:1234", "1234"),
+        ],
+    )
+    def test_stems(self, tmp_path, monkeypatch, source, stem):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "shots").mkdir()
+        (tmp_path / "0007").write_text("a file")
+        assert source_stem(source) == stem
+        assert source_stem(".") == tmp_path.name
+
+    def test_a_password_stays_out_of_names_and_messages(self):
+        (job,) = plan_counting(["rtsp://me:secret@gate/live"])
+        assert (job.label, job.counts) == ("gate-live", "gate-live.counts.csv")
+
+    def test_format_comes_from_the_option_then_the_suffix(self):
+        for format in FORMATS:
+            assert plan_counting(["a.mp4"], output=f"x.{format}")[0].format == format
+            assert plan_counting(["a.mp4"], output="x.dat", format=format)[0].format == format
+            assert plan_counting(["a.mp4"], format=format)[0].counts == f"a.counts.{format}"
+        (option,) = (option for option in command_line.commands["count"].params if option.name == "format")
+        assert tuple(option.type.choices) == FORMATS
+
+
+class TestBadInput:
+    @pytest.fixture
+    def files(self, made, here):
+        clip, model = ((made / name).read_bytes() for name in ("street.avi", "model.npz"))
+        (here / "street.avi").write_bytes(clip)
+        (here / "empty.avi").touch()
+        (here / "text.avi").write_text("frame,count\n0,1\n")
+        (here / "cut.npz").write_bytes(model[:2000])
+        (here / "pickle.npz").write_bytes(pickle.dumps(print))
+        np.savez(here / "hostile.npz", meta=np.array([print], object), allow_pickle=True)
+        (here / "folder").mkdir()
+        rows = {"unknown": "0,1\n99,2", "twice": "0,1\n0,2", "text": "0,many", "less": "0,-1", "few": "0,1"}
+        for name, text in rows.items():
+            (here / f"{name}.csv").write_text(f"frame,count\n{text}\n")
+        return here
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("absent.avi", "absent.avi does not exist"),
+            ("empty.avi", "empty.avi is empty"),
+            ("text.avi", "text.avi cannot be read as a video"),
+            ("street.avi --start 500", "no frame between frame 500 and its end"),
+            ("street.avi --start 9 --end 5", "must lie behind the start"),
+            ("street.avi -m cut.npz", "cut.npz is damaged"),
+            ("street.avi -m hostile.npz", "hostile.npz is damaged or was not written by crowdcount"),
+            ("street.avi -m pickle.npz", "pickle.npz is damaged or was not written by crowdcount"),
+            ("street.avi -m absent.npz", "absent.npz does not exist"),
+            ("street.avi --scene text.avi", "text.avi is not a scene file"),
+            ("street.avi -o absent/a.csv", "cannot write absent/a.csv: the folder absent does not exist"),
+            ("street.avi -o folder --format csv", "cannot write folder: expected the name of a file"),
+            ("street.avi --plot a.doc", "cannot write a.doc: expected a name ending in .png"),
+            ("street.avi --overlay a.mkv", "cannot write a.mkv: expected a name ending in .mp4"),
+            ("street.avi --save-scene a.txt", "cannot write a.txt: expected a name ending in .json"),
+            ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
+            ("scene street.avi --roi '5,5 6,6 7,7'", "encloses no area"),
+            ("scene street.avi --person 80,50,20", "expected two or more people"),
+            ("scene street.avi --import text.avi", "text.avi is no readable .mat file"),
+            (f"scene street.avi {PERSONS} --preview a.gif", "a name ending in .png or .jpg"),
+            ("train street.avi --counts unknown.csv", "unknown.csv, line 3: frame 99 of the footage"),
+            ("train street.avi --counts twice.csv", "twice.csv, line 3: frame 0 stands in line 2"),
+            ("train street.avi --counts text.csv", "text.csv, line 2: expected a count of 0 or more"),
+            ("train street.avi --counts less.csv", "less.csv, line 2: expected a count of 0 or more"),
+            ("train street.avi --counts few.csv", "expected at least 10 labelled frames"),
+            ("train street.avi --counts few.csv -m absent/m.npz", "the folder absent does not exist"),
+            ("train street.avi --counts few.csv -m street.avi", "street.avi would be written over"),
+            ("train street.avi", "street.avi has no counts of people with it"),
+            ("evaluate street.avi --counts few.csv --frames 90-99", "frames 90-99 asked for"),
+        ],
+    )
+    def test_is_one_line_and_writes_nothing(self, files, made, run, command, said):
+        before = only(files)
+        if not command.startswith("scene") and " -m " not in command:
+            command += " -m new.npz" if command.startswith("train") else " -m ../model.npz"
+        code, stdout, stderr = run(f"{command} -q")
+        assert (code, stdout) == (1, "")
+        assert said in error_line(stderr)
+        assert only(files) == before
+        assert (files / "street.avi").read_bytes() == (made / "street.avi").read_bytes()
+
+    def test_a_truncated_video(self, here):
+        (here / "cut.mp4").write_bytes(b"\0\0\0 ftypisom" + bytes(3000))
+        code, _, stderr = finished("cut.mp4 -m ../model.npz -q")
+        assert code == 1
+        assert "cut.mp4 cannot be read as a video: it is cut off" in error_line(stderr)
+
+    def test_a_stream_that_never_answers(self, here):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://user:secret@127.0.0.1:{silent.getsockname()[1]}/live"
+            code, _, stderr = finished(f"{url} -m ../model.npz --timeout 0.5 -q")
+        assert code == 1
+        assert "did not answer in time (0.5 s)" in error_line(stderr)
+        assert "secret" not in stderr
+        assert only(here) == []
+
+    def test_a_model_for_other_features(self, run):
+        rng = np.random.default_rng(0)
+        features = rng.random((30, len(UCSD_FEATURES)))
+        np.savez("features.npz", features=features, count_total=np.round(9 * features[:, 0]))
+        code, stdout, _ = run("train features.npz -m m.npz")
+        assert code == 0
+        assert stdout.startswith("m.npz: trained on 30 labelled and 0 unlabelled frames")
+        for command in (
+            "count ../street.avi -m m.npz --scene ../scene.json -q",
+            "evaluate features.npz -m ../model.npz",
+        ):
+            code, stdout, stderr = run(command)
+            assert (code, stdout) == (1, "")
+            assert "other columns of features" in error_line(stderr)
+
+    def test_a_bug_keeps_its_traceback(self, monkeypatch):
+        def buggy(*_, **__):
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(jobs, "make_scene", buggy)
+        with pytest.raises(RuntimeError, match="a bug"):
+            command_line.main(["scene", "street.avi"])
+
+
+class TestScene:
+    def test_given_shown_saved_and_used(self, run):
+        code, stdout, _ = run(
+            f"scene ../street.avi --roi '0,20 159,20 159,119 0,119' {PERSONS} -o a.json --preview a.png"
+        )
+        assert code == 0
+        assert stdout.splitlines()[-2:] == ["written: a.json", "written: a.png"]
+        scene = load_scene("a.json")
+        assert (scene.roi_origin, scene.height_origin) == ("given", "given")
+        assert scene.roi.sum() == 160 * 100
+        assert scene.line.slope == pytest.approx(20 / 60)
+        assert cv2.imread("a.png").shape[1] == 160
+        code, _, stderr = run(f"{COUNT} --scene a.json --end 3")
+        assert code == 0
+        assert "region: 1 polygon, 83% of the frame" in stderr
+
+    def test_nothing_given_is_estimated_and_not_saved(self, run, here):
+        code, stdout, _ = run("scene ../street.avi")
+        assert code == 0
+        region, height, *_, hint = stdout.splitlines()
+        assert region == "region: the whole frame of 160x120 pixels (assumed)"
+        assert height.startswith("person height: ")
+        assert hint == "not saved; give -o FILE.json to keep and correct it"
+        assert only(here) == []
+
+    def test_starts_from_a_scene(self, run):
+        run("scene ../street.avi --scene ../scene.json --roi '0,0 50,0 50,50' -o a.json")
+        first, second = load_scene("../scene.json"), load_scene("a.json")
+        assert second.line == first.line
+        assert second.roi.sum() < first.roi.sum()
+
+
+class TestTrainAndEvaluate:
+    EVALUATE = "evaluate ../street.avi --counts ../labels.csv -m ../model.npz"
+
+    def test_train_prints_one_line_of_json(self, here):
+        line = Path("../trained.json").read_text()
+        assert line.count("\n") == 1
+        report = json.loads(line)
+        assert report["n"] == 30
+        assert report["mae"] < 1
+        assert report["rmse"] == pytest.approx(report["mse"] ** 0.5)
+        assert len(report["block_biases"]) == 5
+        assert np.mean(report["block_biases"]) == pytest.approx(report["bias"])
+        model = load_model("../model.npz")
+        assert model.facts["labelled_frames"] == 30
+        assert model.scene.line == load_scene("../scene.json").line
+
+    def test_evaluate_in_json(self, run):
+        code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
+        assert (code, stderr) == (0, "")
+        assert list(json.loads(stdout)) == ["n", "mae", "mse", "rmse", "mre", "bias", "seconds"]
+        assert json.loads(stdout)["n"] == 10
+
+    def test_evaluate_for_people_and_from_the_cache(self, run, here):
+        code, stdout, _ = run(f"{self.EVALUATE} --cache kept")
+        assert code == 0
+        first, errors = stdout.splitlines()
+        assert first.startswith("40 labelled frames in ")
+        assert [part.split()[0] for part in errors.split(", ")] == ["MAE", "MSE", "RMSE", "MRE", "bias"]
+        (kept,) = (here / "kept").iterdir()
+        written = kept.stat().st_mtime_ns
+        assert run(f"{self.EVALUATE} --cache kept")[1].splitlines()[1] == errors
+        assert kept.stat().st_mtime_ns == written
+
+    def test_unknown_numbers_are_null(self, run):
+        Path("nobody.csv").write_text("frame,count\n0,0\n1,0\n")
+        code, stdout, _ = run("evaluate ../street.avi --counts nobody.csv -m ../model.npz --json")
+        assert code == 0
+        assert json.loads(stdout)["mre"] is None
+
+    def test_pruned_labels_are_listed(self, run):
+        rng = np.random.default_rng(1)
+        features = rng.random((120, len(UCSD_FEATURES)))
+        counts = 20 * features[:, 0] + rng.normal(0, 0.1, 120)
+        counts[50] = 90
+        np.savez("features.npz", features=features, count_total=np.clip(counts, 0, None))
+        code, stdout, _ = run("train features.npz -m m.npz --level 0.8")
+        assert code == 0
+        assert load_model("m.npz").level == 0.8
+        lines = stdout.splitlines()
+        header = lines.index("   frame    label  prediction  refinement")
+        assert lines[header + 1].split()[:2] == ["51", "90.0"]
+
+    def test_notes_of_a_data_set(self, run):
+        boxes = "".join(f"{k + 1},1,{10 + k},30,10,30,1,1,1\n" for k in range(N_FRAMES))
+        Path("gt.txt").write_text(boxes)
+        command = "evaluate ../street.avi --mot gt.txt -m ../model.npz --json"
+        code, stdout, stderr = run(command)
+        assert code == 0
+        assert json.loads(stdout)["n"] == N_FRAMES
+        assert "are taken as annotated" in stderr
+        code, stdout, stderr = run(f"{command} --annotated 1-20")
+        assert json.loads(stdout)["n"] == 20
+        assert stderr == ""
+
+
+class TestSettings:
+    def frames(self, run, options=""):
+        code, stdout, stderr = run(f"{COUNT} -o - -q {options}")
+        assert (code, stderr) == (0, "")
+        return [int(line.split(",")[0]) for line in stdout.splitlines()[1:]]
+
+    def test_options_then_environment_then_file(self, run, monkeypatch):
+        Path("crowdcount.toml").write_text('[count]\nevery = 20\nstart = "0.5s"\n[train]\nmodel = "m.npz"\n')
+        assert self.frames(run) == [5, 25]
+        monkeypatch.setenv("CROWDCOUNT_COUNT_EVERY", "15")
+        assert self.frames(run) == [5, 20, 35]
+        assert self.frames(run, "--every 30 --start 2") == [2, 32]
+
+    def test_all_kinds_of_values(self, run, monkeypatch):
+        Path("crowdcount.toml").write_text(
+            '[scene]\nroi = ["0,0 9,0 9,9", "20,20 29,20 29,29"]\nquiet = true\noutput = "a.json"\n'
+            "[count]\nstart-time = 2024-05-01T08:00:00\nend = 00:00:01\nstart = 5\nfps = 12.5\n"
+        )
+        assert run(f"scene ../street.avi {PERSONS}")[0] == 0
+        assert len(load_scene("a.json").polygons) == 2
+        monkeypatch.setenv("CROWDCOUNT_SCENE_ROI", "0,0 9,0 9,9;20,20 29,20 29,29;40,40 49,40 49,49")
+        assert run(f"scene ../street.avi {PERSONS}")[0] == 0
+        assert len(load_scene("a.json").polygons) == 3
+        code, stdout, _ = run(f"{COUNT} -o - -q")
+        assert code == 0
+        _, first, *_, last = (line.split(",")[:3] for line in stdout.splitlines())
+        assert first == ["5", "0.4", "2024-05-01T08:00:00.400"]
+        assert last == ["12", "0.96", "2024-05-01T08:00:00.960"]
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[count]\nevrey = 2", "[count]: there is no option 'evrey'"),
+            ("[cuont]\nevery = 2", "[train], [evaluate], found 'cuont'"),
+            ("every = 2", "found 'every'"),
+            ("[count]\nsources = ['a']", "no option 'sources'"),
+            ("[count]\nhelp = true", "no option 'help'"),
+            ("[count]\nevery = 0", "[count] every: 0 is not in the range"),
+            ("[count]\nevery = true", "[count] every: expected a text or a number, found True"),
+            ("[count]\nevery = [1]", "[count] every: expected a text or a number, found [1]"),
+            ('[count]\nformat = "xls"', "[count] format: 'xls' is not one of"),
+            ('[count]\nstart = "soon"', "[count] start: a position is"),
+            ("[count]\nquiet = 1", "[count] quiet: expected true or false, found 1"),
+            ('[scene]\nroi = "0,0 9,0 9,9"', "[scene] roi: expected a list in [ ]"),
+            ('[scene]\nroi = ["0,0"]', "[scene] roi: expected a polygon"),
+            ("[count", "crowdcount.toml cannot be read"),
+        ],
+    )
+    def test_mistakes_are_named(self, run, text, said):
+        Path("crowdcount.toml").write_text(text)
+        code, stdout, stderr = run("absent.avi")
+        assert (code, stdout) == (2, "")
+        assert said in stderr
+
+
+class TestProcess:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_interrupted_keeps_what_was_counted(self, long_clip, here, number):
+        partial = here / "long.counts.partial.csv"
+        with process(f"{long_clip} -m ../model.npz -q") as running:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not (partial.exists() and partial.stat().st_size > 500):
+                time.sleep(0.02)
+            running.send_signal(number)
+            running.send_signal(number)  # the impatient press twice
+            stdout, stderr = running.communicate(timeout=30)
+        assert (running.returncode, stdout) == (130, "")
+        assert stderr == f"crowdcount: interrupted; what was written so far is in {partial.name}\n"
+        assert only(here) == [partial.name]
+        frames = [row.frame for row in read_counts(partial)]
+        assert 0 < len(frames) < 1500
+        assert frames == list(range(len(frames)))
+
+    def test_a_reader_that_has_enough(self, long_clip, here):
+        with process(f"{long_clip} -m ../model.npz -o - -q") as running:
+            assert running.stdout.readline() == "frame,time_s,count,low,high,flags\n"
+            running.stdout.close()
+            stderr = running.stderr.read()
+        assert running.returncode == 1
+        assert error_line(stderr).endswith("cannot write the standard output: its reader has closed it\n")
+        assert only(here) == []
+
+    def test_full_disk(self, here):
+        def little_space():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+        code, stdout, stderr = finished(f"{COUNT} -q", preexec_fn=little_space)
+        assert (code, stdout) == (1, "")
+        assert error_line(stderr).startswith("crowdcount: cannot write street.counts.csv: ")
+        assert stderr.endswith("; what was written so far is in street.counts.partial.csv\n")
+        frames = [row.frame for row in read_counts("street.counts.partial.csv")]
+        assert len(frames) > 5
+        assert frames == list(range(len(frames)))
+
+    @pytest.mark.parametrize("command", [f"{COUNT} -o - -q", f"{TestTrainAndEvaluate.EVALUATE} --json"])
+    def test_full_standard_output(self, here, command):
+        with open("/dev/full", "wb") as full:
+            code, _, stderr = finished(command, stdout=full)
+        assert code == 1
+        assert "cannot write the standard output: the disk is full" in error_line(stderr)
+
+    @pytest.mark.parametrize("name", ["models.py", "features/__init__.py"])
+    def test_a_users_module_of_the_same_name(self, here, name):
+        path = here / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("raise SystemExit('the wrong module was run')")
+        code, stdout, stderr = finished("absent.avi")
+        assert (code, stdout) == (1, "")
+        assert f"Python finds {path} in the place of its own package" in error_line(stderr)
+
+    def test_our_own_packages_pass_the_check(self, tmp_path):
+        check_packages(PROJECT)
+        with pytest.raises(CrowdCountError, match=r"Python finds .*features"):
+            check_packages(tmp_path)
+
+    def test_starts_fast(self):
+        code = "import sys, crowdcount.cli; print({'cv2', 'numpy', 'rich', 'sklearn'} & set(sys.modules))"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PROJECT
+        )
+        assert done.stdout == "set()\n"

@@ -1,0 +1,58 @@
+"""Every command and option explains itself and stands in the documents, and these name no other."""
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from crowdcount.cli import command_line
+
+PROJECT = Path(__file__).resolve().parent.parent
+COMMANDS = command_line.commands
+
+
+def documents():
+    return [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+
+
+def section(command):
+    """What docs/commands.md says of one command."""
+    text = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    found = re.search(rf"^### crowdcount {command}\n(.*?)(?=^##)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"docs/commands.md has no section on crowdcount {command}"
+    return found[1]
+
+
+def options(command):
+    return [option for option in COMMANDS[command].params if isinstance(option, click.Option)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_has_help(command):
+    assert COMMANDS[command].help
+    for option in options(command):
+        assert option.help, f"crowdcount {command} {option.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_stands_in_the_section_of_its_command_and_no_other_does(command):
+    named = set(re.findall(r"^\| (.*?) \|", section(command), re.MULTILINE))
+    rows = {name for row in named for name in re.findall(r"`(-[\w-]+)", row)}
+    assert rows == {name for option in options(command) for name in option.opts}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_stands_in_the_overview(command):
+    overview = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert f"`crowdcount {command} " in overview.partition("### ")[0]
+
+
+def test_documents_name_no_option_that_does_not_exist():
+    known = {name for command in COMMANDS for option in options(command) for name in option.opts}
+    known |= {"--help", "--version"}
+    for document in documents():
+        text = document.read_text(encoding="utf-8")
+        for line in re.findall(r"^ *\$? *crowdcount .*$", text, re.MULTILINE):
+            unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line)) - known
+            assert not unknown, f"{document.name}: {line.strip()}: no such option {unknown}"

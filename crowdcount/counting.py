@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +54,20 @@ class Counting:
         Frames counted per second of footage.
     """
 
-    def __init__(self, source: VideoSource, scene: Scene, model: CounterModel, sampled: list[Frame], window):
+    def __init__(
+        self,
+        source: VideoSource,
+        scene: Scene,
+        model: CounterModel,
+        sampled: list[Frame],
+        window: tuple[Position | None, Position | None, int],
+        passes: ExitStack,
+    ):
         self.info: SourceInfo = source.info
         self.scene = scene
         self.model = model
         self._source = source
+        self._passes = passes
         self._start, self._end, self._every = window
         self.rate = (source.info.fps or ASSUMED_RATE) / self._every
         make = Pipeline.for_any_scene if model.per_cell else Pipeline
@@ -84,8 +93,12 @@ class Counting:
         return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self._every))
 
     def frames(self) -> Iterator[CountedFrame]:
-        """Count the frames, in order. VideoError when the source fails."""
-        wanted = self._source.frames(self._start, self._end, self._every)
+        """Count the frames, in order, as long as the source is open. VideoError when it fails."""
+        counted = self._counted(self._source.frames(self._start, self._end, self._every))
+        self._passes.callback(counted.close)  # its thread must not read a source that is closed
+        return counted
+
+    def _counted(self, wanted: Iterator[Frame]) -> Iterator[CountedFrame]:
         with read_ahead(wanted, _AHEAD) as frames:
             for frame in frames:
                 yield self._count(frame)
@@ -146,7 +159,7 @@ def open_counting(
         model = load_model(model)
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
-    with open_source(source, fps=fps, timeout_s=timeout_s) as opened:
+    with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
         sampled = opened.sample(SAMPLED_FRAMES)
         scene = scene or (None if model.per_cell else model.scene)
         if scene is not None:
@@ -155,7 +168,7 @@ def open_counting(
             raise ModelError("the model knows no scene to count in: give one, or train it on footage")
         else:
             scene = estimate_scene([frame.image_bgr for frame in sampled], opened.info.size_wh)
-        yield Counting(opened, scene, model, sampled, (start, end, every))
+        yield Counting(opened, scene, model, sampled, (start, end, every), passes)
 
 
 def count(

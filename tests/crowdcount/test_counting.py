@@ -1,0 +1,220 @@
+import math
+import os
+import threading
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.counting import count, open_counting
+from crowdcount.errors import ModelError, SceneError, VideoError
+from crowdcount.scene import scene_from
+from crowdcount.video import parse_position
+
+
+@pytest.fixture(scope="module")
+def clip(street, tmp_path_factory):
+    """24 frames of the street as a video of 10 frames per second."""
+    path = tmp_path_factory.mktemp("clip") / "street.avi"
+    images = sorted(street.frames.iterdir())[:24]
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10.0, street.scene.size_wh)
+    for image in images:
+        video.write(cv2.imread(str(image)))
+    video.release()
+    return path
+
+
+@pytest.fixture(scope="module")
+def counted(street, trained):
+    """All frames of the street, counted."""
+    with open_counting(street.frames, model=trained.model) as counting:
+        return list(counting.frames())
+
+
+def open_files():
+    """The files that this process holds open."""
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+class TestRows:
+    def test_one_per_frame_in_order(self, street, counted):
+        rows = [item.row for item in counted]
+        assert [row.frame for row in rows] == list(range(len(street.counts)))
+        assert [row.time_s for row in rows] == pytest.approx([row.frame for row in rows])
+        assert all(0 <= row.low <= row.count <= row.high for row in rows)
+        counts = np.array([row.count for row in rows])
+        assert np.abs(counts - street.counts).mean() < 0.5
+        assert all(row.flags == () for row in rows)
+
+    def test_times_and_numbers_of_a_video(self, clip, trained):
+        rows = list(count(clip, model=trained.model))
+        assert [row.frame for row in rows] == list(range(24))
+        assert [row.time_s for row in rows] == pytest.approx([k / 10 for k in range(24)])
+
+    def test_a_model_for_any_scene_sums_its_cells(self, street, cell_model):
+        with open_counting(street.frames, model=cell_model, scene=street.scene, every=2) as counting:
+            assert counting.scene is street.scene
+            rows = [item.row for item in counting.frames()]
+        counts, labels = np.array([row.count for row in rows]), street.counts[::2]
+        assert np.corrcoef(counts, labels)[0, 1] > 0.9
+        assert counts.mean() == pytest.approx(labels.mean(), rel=0.3)
+        assert all(0 <= row.low <= row.count <= row.high for row in rows)
+
+    def test_every_start_and_end(self, street, trained):
+        rows = list(count(street.frames, model=trained.model, every=3, start=parse_position("10"),
+                          end=parse_position("22s")))  # fmt: skip
+        assert [row.frame for row in rows] == [10, 13, 16, 19]
+
+    def test_a_frame_that_does_not_decode(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path, n_frames=12)
+        broken = street.frames / "0005.jpg"
+        broken.write_bytes(broken.read_bytes()[:600])
+        with open_counting(street.frames, model=trained.model) as counting:
+            items = list(counting.frames())
+        assert len(items) == 12
+        row = items[5].row
+        assert all(map(math.isnan, (row.count, row.low, row.high)))
+        assert row.flags == ("undecodable",)
+        assert items[5].mask is None
+        assert not any(math.isnan(item.row.count) for k, item in enumerate(items) if k != 5)
+
+    def test_flags_a_changed_size_and_counts_on(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path, n_frames=12)
+        image = cv2.imread(str(street.frames / "0007.jpg"))
+        cv2.imwrite(str(street.frames / "0007.jpg"), cv2.resize(image, None, fx=2, fy=2))
+        rows = list(count(street.frames, model=trained.model))
+        assert [row.flags for row in rows] == [("resized",) if k == 7 else () for k in range(12)]
+        assert rows[7].count == pytest.approx(street.counts[7], abs=2.5)
+
+    def test_flags_a_crowd_that_it_was_not_trained_on(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path, n_frames=16, busier=30.0)
+        rows = list(count(street.frames, model=trained.model))
+        flagged = ["outside_training_range" in row.flags for row in rows]
+        assert np.mean(flagged) > 0.8
+
+    def test_flags_a_change_of_light(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path / "day", n_frames=24)
+        dusk = make_street(tmp_path / "dusk", n_frames=8, lights=0.55)
+        for k in range(8):
+            (dusk.frames / f"{k:04}.jpg").rename(street.frames / f"{30 + k:04}.jpg")
+        rows = list(count(street.frames, model=trained.model))
+        assert not any("light_change" in row.flags for row in rows[:24])
+        assert "light_change" in rows[24].flags
+
+    def test_the_mask_shows_the_people(self, street, counted):
+        shares = [item.mask.mean() for item in counted]
+        assert np.corrcoef(shares, street.counts)[0, 1] > 0.8
+
+
+class TestProgress:
+    def test_is_told_each_row_and_the_source(self, street, trained):
+        told = []
+        rows = list(count(street.frames, model=trained.model, end=parse_position("6"),
+                          progress=lambda row, info: told.append((row, info))))  # fmt: skip
+        assert [row for row, _ in told] == rows
+        assert len(rows) == 6
+        assert {info.frame_count for _, info in told} == {len(street.counts)}
+        assert {info.size_wh for _, info in told} == {street.scene.size_wh}
+
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ({}, 24),
+            ({"every": 5}, 5),
+            ({"start": "10", "end": "21"}, 11),
+            ({"start": "1s", "end": "1.8s"}, 8),
+            ({"end": "100"}, 24),
+            ({"start": "1s", "every": 7}, 2),
+        ],
+    )
+    def test_expected_frames_are_those_that_come(self, clip, trained, options, expected):
+        options = {name: parse_position(value) if isinstance(value, str) else value
+                   for name, value in options.items()}  # fmt: skip
+        with open_counting(clip, model=trained.model, **options) as counting:
+            assert counting.expected_frames == expected
+            assert sum(1 for _ in counting.frames()) == expected
+
+
+class TestClosing:
+    def test_in_the_middle_leaves_nothing_behind(self, clip, trained):
+        before = open_files()
+        rows = count(clip, model=trained.model)
+        assert [next(rows).frame for _ in range(3)] == [0, 1, 2]
+        assert threading.active_count() > 1
+        rows.close()
+        assert threading.active_count() == 1
+        assert open_files() == before
+
+    def test_of_a_source_whose_frames_are_still_held(self, clip, trained):
+        before = open_files()
+        with open_counting(clip, model=trained.model) as counting:
+            frames = counting.frames()
+            next(frames)
+        assert threading.active_count() == 1
+        assert open_files() == before
+
+    def test_after_an_error_of_the_one_who_watches(self, clip, trained):
+        before = open_files()
+
+        def fail(row, info):
+            raise RuntimeError("enough")
+
+        with pytest.raises(RuntimeError, match="enough"):
+            list(count(clip, model=trained.model, progress=fail))
+        assert threading.active_count() == 1
+        assert open_files() == before
+
+
+class TestScene:
+    def test_by_default_the_models_own(self, street, trained, clip):
+        with open_counting(clip, model=trained.model) as counting:
+            assert counting.scene.line == street.scene.line
+
+    def test_is_brought_to_the_footages_size(self, street, trained, tmp_path):
+        for k, image in enumerate(sorted(street.frames.iterdir())[:16]):
+            larger = cv2.resize(cv2.imread(str(image)), None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC)
+            cv2.imwrite(str(tmp_path / f"{k:04}.png"), larger)
+        rows = list(count(tmp_path, model=trained.model))
+        errors = [row.count - label for row, label in zip(rows, street.counts, strict=False)]
+        assert np.abs(errors).mean() < 1.0
+
+    def test_may_be_a_file(self, street, trained, tmp_path):
+        street.scene.save(tmp_path / "scene.json")
+        window = {"every": 10, "end": parse_position("21")}
+        given = list(count(street.frames, model=trained.model, scene=tmp_path / "scene.json", **window))
+        assert given == list(count(street.frames, model=trained.model, **window))
+
+    def test_is_estimated_for_a_model_that_counts_anywhere(self, street, cell_model):
+        with open_counting(street.frames, model=cell_model) as counting:
+            assert counting.scene.height_origin in ("estimated", "assumed")
+            assert counting.scene.size_wh == street.scene.size_wh
+
+    def test_of_another_shape_is_refused(self, street, trained):
+        with pytest.raises(SceneError, match="another shape"):
+            next(count(street.frames, model=trained.model, scene=scene_from((640, 200))))
+
+
+class TestErrors:
+    def test_a_model_for_other_columns(self, street, trained):
+        odd = replace(trained.model, columns=(*trained.model.columns[:-1], "flow.speed"))
+        with pytest.raises(ModelError, match="other columns") as caught:
+            next(count(street.frames, model=odd))
+        assert "\n" not in str(caught.value)
+        fewer = replace(trained.model, columns=trained.model.columns[:-1])
+        with pytest.raises(ModelError, match="other columns"):
+            next(count(street.frames, model=fewer))
+
+    def test_a_model_without_a_scene(self, street, trained):
+        with pytest.raises(ModelError, match="knows no scene"):
+            next(count(street.frames, model=replace(trained.model, scene=None)))
+
+    def test_a_missing_source_and_a_missing_model(self, street, trained, tmp_path):
+        with pytest.raises(VideoError, match="does not exist"):
+            next(count(tmp_path / "none.mp4", model=trained.model))
+        with pytest.raises(ModelError, match="does not exist"):
+            next(count(street.frames, model=tmp_path / "none.npz"))
+
+    def test_an_empty_window(self, street, trained):
+        with pytest.raises(VideoError, match="no frame"):
+            list(count(street.frames, model=trained.model, start=parse_position("5000")))

@@ -20,7 +20,7 @@ _CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
 def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
     """Write a clip (.mp4 or .avi) and, beside it under the same stem, its labels.
 
-    - .counts.csv: frame (0-based), count
+    - .labels.csv: frame (0-based), count
     - .gt.txt: the counted people's full boxes as MOT ground truth (its frame k is video frame k - 1, pixels
       from 1; the last columns are consider = 1, class = 1 and the visible share)
     - .dots.csv: frame (0-based), x, y of each counted head's centre (0-based pixels)
@@ -42,7 +42,7 @@ def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
     codec = _CODECS.get(path.suffix.lower())
     if codec is None:
         raise OutputError(f"expected a clip named .mp4 or .avi, found {path.name}; rename it")
-    ends = ("", ".counts.csv", ".gt.txt", ".dots.csv", ".scene.json")
+    ends = ("", ".labels.csv", ".gt.txt", ".dots.csv", ".scene.json")
     paths = [path if end == "" else path.with_suffix(end) for end in ends]
     simulation = Simulation(spec)
     with ExitStack() as stack:

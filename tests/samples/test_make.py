@@ -45,7 +45,7 @@ def test_the_clip_shows_the_frames(clip):
 
 def test_counts_dots_and_boxes_agree_with_the_frames(clip):
     path, frames = clip
-    counts = rows(path.with_suffix(".counts.csv"))
+    counts = rows(path.with_suffix(".labels.csv"))
     assert counts == [["frame", "count"], *([str(i), str(frame.count)] for i, frame in enumerate(frames))]
     dots = rows(path.with_suffix(".dots.csv"))
     assert dots[0] == ["frame", "x", "y"]
@@ -64,7 +64,7 @@ def test_counts_dots_and_boxes_agree_with_the_frames(clip):
 def test_crowdcount_reads_its_labels(clip):
     path, frames = clip
     counts = [frame.count for frame in frames]
-    np.testing.assert_array_equal(load_dataset(path, counts=path.with_suffix(".counts.csv")).counts, counts)
+    np.testing.assert_array_equal(load_dataset(path, counts=path.with_suffix(".labels.csv")).counts, counts)
     annotated = f"1-{len(frames)}"
     np.testing.assert_array_equal(
         load_dataset(path, mot=path.with_suffix(".gt.txt"), annotated=annotated).counts, counts
@@ -89,11 +89,11 @@ def test_another_suffix_is_refused_and_nothing_is_written(tmp_path, name):
 
 def test_a_failure_in_the_middle_leaves_nothing_and_keeps_what_was_there(tmp_path):
     (tmp_path / "clip.gt.txt").mkdir()
-    (tmp_path / "clip.counts.csv").write_text("mine")
+    (tmp_path / "clip.labels.csv").write_text("mine")
     with pytest.raises(OutputError, match=r"clip\.gt\.txt"):
         write_clip(SPEC, tmp_path / "clip.mp4")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["clip.counts.csv", "clip.gt.txt"]
-    assert (tmp_path / "clip.counts.csv").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clip.gt.txt", "clip.labels.csv"]
+    assert (tmp_path / "clip.labels.csv").read_text() == "mine"
 
 
 def test_the_command_is_deterministic_and_takes_its_options(tmp_path):
@@ -105,10 +105,10 @@ def test_the_command_is_deterministic_and_takes_its_options(tmp_path):
         assert result.exit_code == 0, result.output
         assert result.stdout == ""
         contents.append(
-            [path.with_suffix(end).read_bytes() for end in (".mp4", ".counts.csv", ".gt.txt", ".dots.csv")]
+            [path.with_suffix(end).read_bytes() for end in (".mp4", ".labels.csv", ".gt.txt", ".dots.csv")]
         )
     assert contents[0] == contents[1]
-    assert len(rows(tmp_path / "a.counts.csv")) == 1 + 4
+    assert len(rows(tmp_path / "a.labels.csv")) == 1 + 4
 
 
 def test_the_command_reports_an_unwritable_place_in_one_line(tmp_path):

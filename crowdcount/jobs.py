@@ -22,7 +22,7 @@ from .datasets import Dataset, load_dataset
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
 from .model import CounterModel, default_model, load_model
-from .results import FORMATS, FrameCount, open_writer
+from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable
 from .training import Evaluation, Training, evaluate, train
@@ -150,7 +150,8 @@ def plan_counting(
     Raises
     ------
     OutputError
-        When two files have the same name, one would replace what is read, or the format is unknown.
+        When two files have the same name, one would replace what is read or, unasked, labels that somebody
+        wrote, or the format is unknown.
     """
     several = len(sources) > 1
     named = {"-o": output, "--plot": plot, "--overlay": overlay, "--save-scene": scene}
@@ -172,6 +173,9 @@ def plan_counting(
         )
         for source in sources
     ]
+    for job in jobs if output is None else []:
+        if _is_foreign(Path(job.counts)):
+            raise OutputError(f"{job.counts} is not from crowdcount; move it, or choose another name with -o")
     written = [(job.label, path) for job in jobs for path in job.files]
     for (label, path), (other, other_path) in combinations(written, 2):
         if _same(path, other_path):
@@ -434,6 +438,15 @@ def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
     _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
     with atomic_path(path) as temporary:
         temporary.write_bytes(encoded.tobytes())
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a CSV file holds something else than counts of `open_writer`."""
+    if path.suffix != ".csv" or not path.is_file():
+        return False
+    ours = ",".join(COLUMNS[:2]).encode()
+    with path.open("rb") as file:
+        return file.read(len(ours)) not in (ours, b"")
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -184,7 +184,7 @@ class _StandardOutput:
 def print_result(text: str) -> None:
     """Write a line of text to the standard output; OutputError when that fails."""
     with output_errors(_STANDARD_OUTPUT):
-        _StandardOutput().write(f"{text}\n".encode())
+        _StandardOutput().write(f"{text}\n".encode(errors="backslashreplace"))
 
 
 class _CsvSink:

@@ -29,8 +29,8 @@ class Terminal:
     """
 
     def __init__(self, quiet: bool = False, bar: bool = True):
-        self._quiet = quiet
-        self._bar = bar and not quiet and sys.stderr.isatty()
+        self._quiet = quiet or sys.stderr is None
+        self._bar = bar and not self._quiet and sys.stderr.isatty()
 
     def say(self, line: str) -> None:
         """Print a line, unless quiet."""

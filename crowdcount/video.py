@@ -132,7 +132,7 @@ _Slot = tuple[int, float, Callable[[], np.ndarray | None]]
 class VideoSource(ABC):
     """An opened source of frames; made by :func:`open_source`, closed by ``with`` or :meth:`close`.
 
-    Another thread may read it, but must have stopped before the source is closed (see :func:`read_ahead`).
+    Another thread may read it (see :func:`read_ahead`), also while it is closed.
     """
 
     info: SourceInfo
@@ -140,7 +140,7 @@ class VideoSource(ABC):
     def __init__(self, name: str) -> None:
         self._name = name
         self._closed = False
-        self._captures: set[cv2.VideoCapture] = set()
+        self._captures: set[_Capture] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -197,7 +197,9 @@ class VideoSource(ABC):
                     continue
                 first = index if first is None else first
                 if (index - first) % every == 0:
-                    yield self._frame(index, time_s, read())
+                    image = read()
+                    self._check_open()
+                    yield self._frame(index, time_s, image)
         if first is None:
             window = f"between {start or 'its first frame'} and {end or 'its end'}"
             raise VideoError(f"{self._name} has no frame {window}; choose another start or end")
@@ -211,8 +213,8 @@ class VideoSource(ABC):
         return Frame(index, time_s, resized, ("resized",))
 
     @contextmanager
-    def _capture(self, *arguments: object) -> Iterator[cv2.VideoCapture]:
-        capture = cv2.VideoCapture(*arguments)
+    def _capture(self, *arguments: object) -> Iterator["_Capture"]:
+        capture = _Capture(*arguments)
         self._captures.add(capture)
         try:
             yield capture
@@ -275,7 +277,7 @@ class _FileSource(VideoSource):
         self._given_fps = fps
         with self._video() as capture:
             codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
-            if not capture.isOpened() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
+            if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
                 raise VideoError(
                     f"{name} cannot be read as a video: it is cut off, damaged or no video; "
                     "copy it again, or convert it with ffmpeg"
@@ -283,7 +285,7 @@ class _FileSource(VideoSource):
             self._announced_fps = _sane_fps(capture.get(cv2.CAP_PROP_FPS))
             self._interval_s = 1 / (self._announced_fps or _DEFAULT_FPS)
             failures, stamp_s = _first_stamp(_stamps(capture))
-            image = None if stamp_s is None else _retrieve(capture)
+            image = None if stamp_s is None else capture.image()
             if image is None:
                 raise VideoError(
                     f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
@@ -314,10 +316,10 @@ class _FileSource(VideoSource):
         with self._video() as capture:
             for k in range(n):
                 wanted_s = (k + 0.5) / n * duration_s
-                capture.set(cv2.CAP_PROP_POS_MSEC, wanted_s * 1000)
-                if not capture.grab() or (image := _retrieve(capture)) is None:
+                capture.go_to(wanted_s)
+                if not capture.grab() or (image := capture.image()) is None:
                     continue
-                found_s = _stamp(capture) - self._origin_s
+                found_s = capture.stamp_s() - self._origin_s
                 if abs(found_s - wanted_s) < duration_s / n / 2:
                     index = round(found_s / self._interval_s)
                     frames.append(self._frame(index, self._time(index, found_s), image))
@@ -348,12 +350,10 @@ class _FileSource(VideoSource):
         with self._video() as capture:
             yield from self._read(capture, _stamps(capture), 0)
 
-    def _read(
-        self, capture: cv2.VideoCapture, stamps: Iterable[float | None], first_index: int
-    ) -> Iterator[_Slot]:
+    def _read(self, capture: "_Capture", stamps: Iterable[float | None], first_index: int) -> Iterator[_Slot]:
         for index, time_s, decoded in _number(stamps, self._interval_s, self._origin_s, first_index):
             self._check_open()
-            yield index, self._time(index, time_s), (lambda: _retrieve(capture)) if decoded else _no_image
+            yield index, self._time(index, time_s), capture.image if decoded else _no_image
         self._check_open()
 
     def _time(self, index: int, time_s: float) -> float:
@@ -374,7 +374,7 @@ class _FileSource(VideoSource):
         behind = 0
         with self._packets() as packets:
             while behind < _REORDER and packets.grab():
-                stamps.append(_stamp(packets))
+                stamps.append(packets.stamp_s())
                 behind += start.reached(len(stamps) - 1, stamps[-1] - self._origin_s)
         if behind < _REORDER:
             return None
@@ -389,11 +389,11 @@ class _FileSource(VideoSource):
             if start.reached(index, stamp_s - self._origin_s)
         )
 
-    def _video(self) -> AbstractContextManager[cv2.VideoCapture]:
+    def _video(self) -> AbstractContextManager["_Capture"]:
         return self._capture(self._name, cv2.CAP_FFMPEG)
 
-    def _packets(self) -> AbstractContextManager[cv2.VideoCapture]:
-        """The file as packets that are not decoded: grab() and retrieve() give one each."""
+    def _packets(self) -> AbstractContextManager["_Capture"]:
+        """The file as packets that are not decoded: grab() goes to the next one, image() is its bytes."""
         return self._capture(self._name, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
 
 
@@ -443,11 +443,11 @@ class _LiveSource(VideoSource):
         self._was_read = False
         self._opened_at = time.monotonic()
         if is_camera:
-            self._device = cv2.VideoCapture(source)
+            self._device = _Capture(source)
         else:
             limit = math.ceil(timeout_s * 1000)
             limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
-            self._device = cv2.VideoCapture(source, cv2.CAP_FFMPEG, limits)
+            self._device = _Capture(source, cv2.CAP_FFMPEG, limits)
         self._captures.add(self._device)
         try:
             self.info = self._start()
@@ -458,7 +458,7 @@ class _LiveSource(VideoSource):
     def _start(self) -> SourceInfo:
         """Wait for the first frame."""
         waited_s = time.monotonic() - self._opened_at
-        if not self._device.isOpened():
+        if not self._device.is_open():
             if self._is_camera:
                 raise VideoError(f"{self._name} cannot be opened; check its number and that it is not in use")
             problem = "did not answer in time" if waited_s >= self._timeout_s else "cannot be read as a video"
@@ -468,7 +468,7 @@ class _LiveSource(VideoSource):
         self._is_recorded = count is not None
         self._interval_s = 1 / (fps or _DEFAULT_FPS)
         self._failures, self._first_stamp_s = _first_stamp(self._arrivals())
-        image = None if self._first_stamp_s is None else _retrieve(self._device)
+        image = None if self._first_stamp_s is None else self._device.image()
         if image is None:
             raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
         return SourceInfo(self._name, "camera" if self._is_camera else "stream", _size_wh(image), fps, count)
@@ -495,7 +495,7 @@ class _LiveSource(VideoSource):
             numbered = _number_live(arrivals)
         for index, time_s, decoded in numbered:
             self._check_open()
-            yield index, time_s, (lambda: _retrieve(self._device)) if decoded else _no_image
+            yield index, time_s, self._device.image if decoded else _no_image
 
     def _arrivals(self) -> Iterator[float | None]:
         """Advance frame by frame: its time in seconds, or None where a grab failed.
@@ -516,9 +516,49 @@ class _LiveSource(VideoSource):
             if not grabbed:
                 yield None
             else:
-                yield _stamp(self._device) if self._is_recorded else now - self._opened_at
+                yield self._device.stamp_s() if self._is_recorded else now - self._opened_at
         if self._is_camera:
             raise VideoError(f"{self._name} sends no more frames; check that it is still plugged in")
+
+
+class _Capture:
+    """A cv2.VideoCapture that one thread may release while another one is reading it."""
+
+    def __init__(self, *arguments: object) -> None:
+        self._capture = cv2.VideoCapture(*arguments)
+        self._lock = threading.Lock()
+
+    def is_open(self) -> bool:
+        with self._lock:
+            return self._capture.isOpened()
+
+    def get(self, property_number: int) -> float:
+        with self._lock:
+            return self._capture.get(property_number)
+
+    def go_to(self, stamp_s: float) -> None:
+        with self._lock:
+            self._capture.set(cv2.CAP_PROP_POS_MSEC, stamp_s * 1000)
+
+    def grab(self) -> bool:
+        with self._lock:
+            return self._capture.grab()
+
+    def stamp_s(self) -> float:
+        """Time stamp of what was grabbed; 0 for a senseless one, which shows as not increasing."""
+        stamp_s = self.get(cv2.CAP_PROP_POS_MSEC) / 1000
+        return stamp_s if abs(stamp_s) < 1e9 else 0.0
+
+    def image(self) -> np.ndarray | None:
+        """What was grabbed, (H, W, 3) uint8 BGR; None when it cannot be had."""
+        with self._lock:
+            decoded, image = self._capture.retrieve()
+        return image if decoded else None
+
+    def release(self) -> None:
+        """Waits for a call that is under way in another thread; grab() returns False after this."""
+        with self._lock:
+            self._capture.release()
 
 
 @contextmanager
@@ -701,13 +741,13 @@ def _read_image(path: Path) -> np.ndarray | None:
         return None
 
 
-def _stamps(capture: cv2.VideoCapture) -> Iterator[float | None]:
+def _stamps(capture: _Capture) -> Iterator[float | None]:
     """Advance a file frame by frame: its time stamp in seconds, or None where a grab failed."""
     failures = 0
     while failures < _FAILURES_AT_FILE_END:
         if capture.grab():
             failures = 0
-            yield _stamp(capture)
+            yield capture.stamp_s()
         else:
             failures += 1
             yield None
@@ -723,25 +763,19 @@ def _first_stamp(stamps: Iterator[float | None]) -> tuple[int, float | None]:
     return failures, None
 
 
-def _stamp(capture: cv2.VideoCapture) -> float:
-    """Time stamp of the frame at hand in seconds; 0 for a senseless one, which shows as not increasing."""
-    stamp_s = capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
-    return stamp_s if abs(stamp_s) < 1e9 else 0.0
-
-
-def _seek(capture: cv2.VideoCapture, stamp_s: float) -> bool:
+def _seek(capture: _Capture, stamp_s: float) -> bool:
     """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
     for earlier_s in (1, 10, 100):
-        capture.set(cv2.CAP_PROP_POS_MSEC, max(stamp_s - earlier_s, 0) * 1000)
+        capture.go_to(max(stamp_s - earlier_s, 0))
         here_s = -math.inf
         while here_s < stamp_s and capture.grab():
-            here_s = _stamp(capture)
+            here_s = capture.stamp_s()
         if here_s == stamp_s:
             return True
     return False
 
 
-def _is_stuck(capture: cv2.VideoCapture, image: np.ndarray, packets: cv2.VideoCapture) -> bool:
+def _is_stuck(capture: _Capture, image: np.ndarray, packets: _Capture) -> bool:
     """Whether the first frames come out all alike although their packets say that the picture changes.
 
     ``image`` is the first one; the rest is read from ``capture`` up to the first that differs, mostly the
@@ -749,21 +783,17 @@ def _is_stuck(capture: cv2.VideoCapture, image: np.ndarray, packets: cv2.VideoCa
     """
     alike = 1
     while alike < _ALIKE and capture.grab():
-        if not np.array_equal(_retrieve(capture), image):
+        if not np.array_equal(capture.image(), image):
             return False
         alike += 1
     height, width = image.shape[:2]
     few_bytes = height * width / 512 + 200
     for _ in range(alike):
-        is_packet, packet = packets.read()
-        if is_packet and not packets.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME) and packet.size > few_bytes:
-            return True
+        if packets.grab() and not packets.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME):
+            packet = packets.image()
+            if packet is not None and packet.size > few_bytes:
+                return True
     return False
-
-
-def _retrieve(capture: cv2.VideoCapture) -> np.ndarray | None:
-    decoded, image = capture.retrieve()
-    return image if decoded else None
 
 
 def _no_image() -> None:

@@ -910,6 +910,19 @@ def test_closing_frees_everything(tmp_path):
     source.close()
 
 
+def test_closing_while_another_thread_reads(tmp_path):
+    path = write_video(tmp_path / "a.avi", 200)
+    for taken in range(12):
+        with open_source(path) as source, read_ahead(source.frames(), 2) as frames:
+            for _ in range(taken):
+                assert next(frames).image_bgr is not None
+            source.close()
+            rest = []
+            with pytest.raises(VideoError, match="was closed"):
+                rest.extend(frames)
+            assert all(frame.image_bgr is not None for frame in rest)
+
+
 def test_abandoned_pass_frees_everything(tmp_path):
     path = write_video(tmp_path / "a.avi", 20)
     with open_source(path) as source:

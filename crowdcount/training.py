@@ -27,7 +27,7 @@ from .errors import DatasetError, ModelError
 from .model import CounterModel
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, import_scene
-from .storage import load_arrays, save_arrays
+from .storage import load_arrays, output_errors, save_arrays
 from .video import Position, open_source
 
 #: Blocks of the cross-validation.
@@ -179,20 +179,17 @@ def train(
     """
     began = time.perf_counter()
     wanted = _selected(dataset, frames)
-    n_labels = int(np.isfinite(dataset.counts[wanted]).sum())
-    if n_labels < MIN_LABELS:
-        raise DatasetError(
-            f"expected at least {MIN_LABELS} labelled frames to train on, found {n_labels} in "
-            f"{dataset.name}; annotate more frames"
-        )
+    _check_labels(dataset, wanted, MIN_LABELS)
     table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
+    n_labels = _check_labels(dataset, table.rows, MIN_LABELS)
     labels = dataset.counts[table.rows]
     folds = BlockedKFold(N_BLOCKS)
+    views = [np.array(view) for view in table.views]  # lists take long to clone
 
     def candidate(degree, lam, n_refinements):
         return CountRegressor(
             HuberLossRegressor(
-                views=table.views,
+                views=views,
                 kernel="poly",
                 kernel_params={"degree": degree, "coef0": 0.0 if degree == 1 else 1.0},
                 lam=lam,
@@ -280,12 +277,12 @@ def evaluate(
     """
     began = time.perf_counter()
     wanted = _selected(dataset, frames)
-    if not np.isfinite(dataset.counts[wanted]).any():
-        raise DatasetError(f"expected labelled frames in {dataset.name}, found none among those asked for")
+    _check_labels(dataset, wanted, 1)
     if scene is None and not model.per_cell:
         scene = model.scene
     table = measure(dataset, wanted, scene=scene, per_cell=model.per_cell, cache=cache, progress=progress)
     model.check_columns(table.columns)
+    _check_labels(dataset, table.rows, 1)
     predictions = model.predict(table.features)
     labels = dataset.counts[table.rows]
     labelled = np.isfinite(labels)
@@ -354,7 +351,8 @@ def measure(
             pipeline.learn(sampled)
             rows, values = _measured(source, pipeline, wanted, progress)
             if file is not None:
-                file.parent.mkdir(parents=True, exist_ok=True)
+                with output_errors(file.parent):
+                    file.parent.mkdir(parents=True, exist_ok=True)
                 save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})
     if not per_cell:
         values = values.reshape(len(values), -1)
@@ -380,6 +378,17 @@ def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarra
 
 def _selected(dataset: Dataset, frames: str | None) -> np.ndarray:
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
+
+
+def _check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> int:
+    """Number of labels of some rows (a mask or indices); DatasetError when there are fewer than `least`."""
+    n_labels = int(np.isfinite(dataset.counts[rows]).sum())
+    if n_labels < least:
+        raise DatasetError(
+            f"expected at least {least} labelled frames that can be decoded, found {n_labels} in "
+            f"{dataset.name} among those asked for; label more frames"
+        )
+    return n_labels
 
 
 def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:

@@ -1,0 +1,333 @@
+import math
+import shutil
+from dataclasses import replace
+from itertools import chain
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.errors import DatasetError, ModelError
+from crowdcount.scene import scene_from
+from crowdcount.training import MIN_LABELS, N_BLOCKS, evaluate, measure, train
+from models import count_interval
+
+
+def table(counts, features, views=("size", "edges", "texture"), first=1):
+    """A data set of ready-made features, frames numbered from `first`."""
+    n_columns = features.shape[1]
+    return Dataset(
+        name="table",
+        kind="features",
+        numbers=np.arange(first, len(counts) + first),
+        counts=np.asarray(counts, float),
+        features=features,
+        feature_names=tuple(f"column{k}" for k in range(n_columns)),
+        feature_views=tuple(views[k % len(views)] for k in range(n_columns)),
+    )
+
+
+@pytest.fixture
+def linear():
+    """200 rows whose counts are linear in three columns of six, but for noise of 0.2 people."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(0, 10, (200, 6))
+    return table(features @ [1, 0, 0.5, 0, 0.3, 0] + rng.normal(0, 0.2, 200), features)
+
+
+def coverage(dataset, training, frames):
+    """Share of the frames whose label lies in the interval, and its mean width."""
+    evaluation = evaluate(dataset, training.model, frames=frames)
+    low, high = count_interval(evaluation.predictions, training.model.quantile)
+    return ((evaluation.labels >= low) & (evaluation.labels <= high)).mean(), (high - low).mean()
+
+
+def others(first, last, total):
+    """The frames of 1 … total that are not in first … last, as text."""
+    ranges = [(1, first - 1), (last + 1, total)]
+    return ",".join(f"{low}-{high}" for low, high in ranges if low <= high)
+
+
+class Counter:
+    """A progress callback that counts its calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, done, total):
+        self.calls.append((done, total))
+
+
+class TestTrain:
+    def test_recovers_the_counts_of_a_drawn_street(self, street, trained):
+        spread = np.abs(street.counts - street.counts.mean()).mean()
+        assert trained.metrics.n == len(street.counts)
+        assert trained.metrics.mae < 0.15 * spread
+        assert abs(trained.metrics.bias) < 0.2
+        assert len(trained.block_biases) == N_BLOCKS
+        assert np.average(trained.block_biases, weights=[12] * 5) == pytest.approx(trained.metrics.bias)
+        assert trained.n_unlabelled == 0
+        assert trained.seconds > 0
+
+    def test_the_model_knows_what_belongs_to_it(self, street, trained):
+        model = trained.model
+        assert model.scene.size_wh == street.scene.size_wh
+        assert model.scene.line == street.scene.line
+        assert model.rate == 1.0
+        assert not model.per_cell
+        assert model.level == 0.9
+        assert len(model.columns) == model.regressor.n_features_in_
+        assert model.facts["labelled_frames"] == len(street.counts)
+        assert model.facts["cross_validation"]["mae"] == trained.metrics.mae
+        assert (model.facts["degree"], model.facts["lam"]) == (trained.degree, trained.lam)
+
+    def test_frames_choose_by_the_data_sets_own_numbers(self, linear):
+        training = train(linear, frames="51-150")
+        assert training.metrics.n == 100
+        assert training.model.facts["labelled_frames"] == 100
+        with pytest.raises(DatasetError, match="201"):
+            train(linear, frames="151-201")
+
+    def test_frames_without_label_take_part(self, linear):
+        counts = linear.counts.copy()
+        counts[::3] = np.nan
+        training = train(replace(linear, counts=counts))
+        assert training.n_unlabelled == np.isnan(counts).sum()
+        assert training.metrics.n == np.isfinite(counts).sum()
+        assert training.metrics.mae < 0.4
+
+    def test_corrupted_labels_are_named(self, linear):
+        wrong = np.array([17, 55, 56, 102, 140, 181])
+        counts = linear.counts.copy()
+        counts[wrong - 1] += [9, -7, 12, 8, 15, -6]
+        training = train(replace(linear, counts=counts))
+        removed = {label.number: label for label in training.removed}
+        assert set(wrong) <= set(removed)
+        assert len(removed) <= len(wrong) + 3
+        for number in wrong:
+            assert removed[number].label == counts[number - 1]
+            assert removed[number].prediction == pytest.approx(linear.counts[number - 1], abs=2)
+            assert removed[number].refinement >= 1
+        refinements = [label.refinement for label in training.removed]
+        assert refinements == sorted(refinements)
+        clean = evaluate(linear, training.model)
+        assert clean.metrics.mae < 0.3
+
+    def test_clean_labels_stay(self, linear):
+        assert len(train(linear).removed) <= 2
+
+    def test_too_few_labels_are_an_error(self, linear):
+        counts = linear.counts.copy()
+        counts[MIN_LABELS:] = np.nan
+        assert train(replace(linear, counts=counts)).metrics.n == MIN_LABELS
+        counts[3] = np.nan
+        with pytest.raises(DatasetError, match=f"at least {MIN_LABELS} labelled frames") as caught:
+            train(replace(linear, counts=counts))
+        assert "\n" not in str(caught.value)
+        with pytest.raises(DatasetError, match="found 5"):
+            train(linear, frames="1-5")
+
+    def test_labels_of_frames_that_do_not_decode_do_not_count(self, make_street, tmp_path):
+        street = make_street(tmp_path, n_frames=14, labelled=slice(0, 11))
+        for k in (1, 5, 6, 7, 8, 9, 10):
+            (street.frames / f"{k:04}.jpg").write_bytes(b"no image")
+        with pytest.raises(DatasetError, match="labelled frames"):
+            train(street.dataset(), scene=street.scene)
+
+    def test_evaluates_no_frame_that_does_not_decode(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path, n_frames=10, labelled=slice(3, 5))
+        for k in (3, 4):
+            (street.frames / f"{k:04}.jpg").write_bytes(b"no image")
+        with pytest.raises(DatasetError, match="labelled frames"):
+            evaluate(street.dataset(), trained.model)
+
+    def test_trains_around_a_frame_that_does_not_decode(self, make_street, tmp_path):
+        street = make_street(tmp_path, n_frames=24, labelled=slice(2, 22))
+        (street.frames / "0009.jpg").write_bytes(b"no image")
+        training = train(street.dataset(), scene=street.scene)
+        assert training.metrics.n == 19
+        assert training.n_unlabelled == 4
+
+    def test_a_level_makes_wider_intervals(self, linear):
+        narrow, wide = train(linear, level=0.5).model, train(linear, level=0.95).model
+        assert narrow.quantile < wide.quantile
+        assert (narrow.level, wide.level) == (0.5, 0.95)
+
+    def test_hardly_any_frame_like_the_training_ones_is_outside_its_range(self, linear):
+        model = train(linear, frames="1-150").model
+        outside = model.outside(linear.features[150:]) > model.usual_outside
+        assert outside.mean() < 0.1
+        assert (model.outside(linear.features[150:] + 20) > model.usual_outside).all()
+
+
+class TestCoverage:
+    """Intervals of 90 % hold about 90 % of the labels of blocks that took no part in training."""
+
+    def test_on_a_drawn_street(self, make_street, tmp_path):
+        street = make_street(tmp_path, n_frames=120, seed=5)
+        dataset = street.dataset()
+        measured = measure(dataset, np.ones(120, bool), scene=street.scene)
+        measured = table(dataset.counts, measured.features)
+        found = []
+        for first in range(1, 121, 30):
+            training = train(measured, frames=others(first, first + 29, 120))
+            found.append(coverage(measured, training, f"{first}-{first + 29}"))
+        shares, widths = np.mean(found, axis=0)
+        assert 0.8 <= shares <= 0.99
+        assert widths < 2
+
+    @pytest.mark.parametrize("name", ["mall/mall_feat.mat", "ucsd/ucsd_peds1_features.npz"])
+    def test_on_published_features(self, data_dir, name):
+        """Eight blocks of 100 frames, each predicted from the others: within 0.1 of the level."""
+        dataset = load_dataset(data_dir / name)
+        numbers = dataset.numbers[np.isfinite(dataset.counts)]
+        dataset = table(dataset.counts[numbers - 1], dataset.features[numbers - 1])
+        shares = []
+        for first in range(1, 801, 100):
+            training = train(dataset, frames=others(first, first + 99, 800))
+            shares.append(coverage(dataset, training, f"{first}-{first + 99}")[0])
+        assert np.mean(shares) == pytest.approx(0.9, abs=0.1)
+
+    def test_on_malls_later_frames(self, data_dir):
+        dataset = load_dataset(data_dir / "mall" / "mall_feat.mat")
+        share, width = coverage(dataset, train(dataset, frames="1-600"), "601-800")
+        assert share == pytest.approx(0.9, abs=0.1)
+        assert width < dataset.counts[600:800].mean()
+
+
+class TestCache:
+    @pytest.fixture
+    def small(self, make_street, tmp_path):
+        return make_street(tmp_path / "street", n_frames=16)
+
+    def features(self, street, cache, **options):
+        """Features of all frames, and how many were measured for them."""
+        dataset, progress = street.dataset(), Counter()
+        wanted = options.pop("wanted", np.ones(len(dataset.counts), bool))
+        options = {"scene": street.scene} | options
+        measured = measure(dataset, wanted, cache=cache, progress=progress, **options)
+        return measured, len(progress.calls)
+
+    def test_the_second_run_measures_nothing(self, small, tmp_path):
+        plain, n_plain = self.features(small, None)
+        first, n_first = self.features(small, tmp_path / "new" / "cache")
+        second, n_second = self.features(small, tmp_path / "new" / "cache")
+        assert (n_plain, n_first, n_second) == (16, 16, 0)
+        for each in (first, second):
+            assert (each.features == plain.features).all()
+            assert (each.rows == plain.rows).all()
+            assert each.columns == plain.columns
+            assert each.views == plain.views
+        assert len(list((tmp_path / "new" / "cache").iterdir())) == 1
+
+    def test_it_is_found_by_content_not_by_name(self, small, tmp_path):
+        self.features(small, tmp_path / "cache")
+        moved = replace(small, frames=tmp_path / "moved")
+        shutil.copytree(small.frames, moved.frames)
+        assert self.features(moved, tmp_path / "cache")[1] == 0
+        image = cv2.imread(str(moved.frames / "0003.jpg"))
+        cv2.imwrite(str(moved.frames / "0003.jpg"), 255 - image)
+        assert self.features(moved, tmp_path / "cache")[1] == 16
+
+    def test_another_scene_frames_or_cells_are_measured_anew(self, small, tmp_path):
+        cache = tmp_path / "cache"
+        self.features(small, cache)
+        persons = [(100, row, 0.25 * row + 12) for row in (60, 180)]
+        assert self.features(small, cache, scene=scene_from(small.scene.size_wh, persons=persons))[1] == 16
+        some = np.arange(16) < 9
+        assert self.features(small, cache, wanted=some)[1] == 9
+        cells, n_measured = self.features(small, cache, per_cell=True)
+        assert n_measured == 16
+        again, n_again = self.features(small, cache, per_cell=True)
+        assert n_again == 0
+        assert (again.features == cells.features).all()
+
+    def test_a_damaged_one_is_told(self, small, tmp_path):
+        self.features(small, tmp_path / "cache")
+        file = next((tmp_path / "cache").iterdir())
+        file.write_bytes(file.read_bytes()[:1000])
+        with pytest.raises(DatasetError, match="damaged") as caught:
+            self.features(small, tmp_path / "cache")
+        assert file.name in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    def test_training_and_evaluation_share_it(self, small, tmp_path):
+        dataset, progress = small.dataset(), Counter()
+        training = train(dataset, scene=small.scene, cache=tmp_path, progress=progress)
+        assert progress.calls[-1] == (16, 16)
+        evaluation = evaluate(dataset, training.model, cache=tmp_path, progress=progress)
+        assert len(progress.calls) == 16
+        assert evaluation.metrics.n == 16
+
+
+class TestMeasure:
+    def test_frames_in_between_are_seen_but_not_kept(self, street):
+        dataset, progress = street.dataset(), Counter()
+        wanted = np.zeros(len(dataset.counts), bool)
+        wanted[[10, 14, 15, 20]] = True
+        some = measure(dataset, wanted, scene=street.scene, progress=progress)
+        assert some.rows.tolist() == [10, 14, 15, 20]
+        assert progress.calls == [(k, 11) for k in range(1, 12)]
+
+    def test_views_cover_every_column_once(self, street):
+        measured = measure(street.dataset(), np.arange(len(street.counts)) < 2, scene=street.scene)
+        assert sorted(chain(*measured.views)) == list(range(len(measured.columns)))
+        assert measured.features.shape == (2, len(measured.columns))
+
+    def test_ready_made_features_are_taken_as_they_are(self, linear):
+        measured = measure(linear, np.arange(200) % 2 == 0)
+        assert (measured.features == linear.features[::2]).all()
+        assert measured.views == [[0, 3], [1, 4], [2, 5]]
+        assert (measured.scene, measured.rate) == (None, None)
+
+    def test_without_a_scene_it_is_estimated(self, street):
+        measured = measure(street.dataset(), np.arange(len(street.counts)) < 2)
+        assert measured.scene.height_origin in ("estimated", "assumed")
+
+
+class TestEvaluate:
+    def test_equals_the_metrics_by_hand(self, linear):
+        model = train(linear, frames="1-120").model
+        counts = linear.counts.copy()
+        counts[150:160] = np.nan
+        counts[170] = 0
+        evaluation = evaluate(replace(linear, counts=counts), model, frames="121-200")
+        numbers = [k for k in range(121, 201) if not 151 <= k <= 160]
+        assert evaluation.numbers.tolist() == numbers
+        rows = np.array(numbers) - 1
+        assert (evaluation.labels == counts[rows]).all()
+        assert evaluation.predictions == pytest.approx(model.predict(linear.features[rows]))
+        errors = [p - y for p, y in zip(evaluation.predictions, evaluation.labels, strict=True)]
+        metrics = evaluation.metrics
+        assert metrics.n == 70
+        assert metrics.mae == pytest.approx(sum(map(abs, errors)) / 70)
+        assert metrics.mse == pytest.approx(sum(e * e for e in errors) / 70)
+        assert metrics.rmse == pytest.approx(math.sqrt(metrics.mse))
+        assert metrics.bias == pytest.approx(sum(errors) / 70)
+        positive = [(e, y) for e, y in zip(errors, evaluation.labels, strict=True) if y > 0]
+        assert len(positive) == 69
+        assert metrics.mre == pytest.approx(sum(abs(e) / y for e, y in positive) / 69)
+
+    def test_on_footage_with_the_models_own_scene(self, street, trained):
+        evaluation = evaluate(street.dataset(), trained.model, frames="10-19")
+        assert evaluation.numbers.tolist() == list(range(10, 20))
+        assert (evaluation.labels == street.counts[10:20]).all()
+        assert evaluation.metrics.mae < 0.5
+
+    def test_a_model_for_any_scene_counts_cells(self, street, cell_model):
+        evaluation = evaluate(street.dataset(), cell_model, frames="10-29", scene=street.scene)
+        assert np.corrcoef(evaluation.labels, evaluation.predictions)[0, 1] > 0.9
+
+    def test_without_labels_is_an_error(self, linear):
+        model = train(linear).model
+        with pytest.raises(DatasetError, match="labelled frames"):
+            evaluate(replace(linear, counts=np.full(200, np.nan)), model)
+
+    def test_a_model_of_other_features_is_an_error(self, street, trained, linear, cell_model):
+        for dataset, model in ((linear, trained.model), (street.dataset(), train(linear).model)):
+            with pytest.raises(ModelError, match="other columns") as caught:
+                evaluate(dataset, model)
+            assert "\n" not in str(caught.value)
+        with pytest.raises(ModelError, match="ready-made features"):
+            evaluate(linear, cell_model)

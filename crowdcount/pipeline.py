@@ -89,9 +89,15 @@ class Pipeline:
         Frames per second that will be measured.
     grids : sequence of (rows, columns)
         Divisions of the region of interest; see `depth_cells`.
+    by_blob : bool
+        Weigh each pixel by the height of the person it can belong to as a part of its blob, and drop specks.
+        What one area means must be the same in every scene for a model that counts in any; a model of one
+        camera learns it, and loses by what the blobs' merging adds (Mall 2.09 to 2.24 MAE).
     """
 
-    def __init__(self, scene: Scene, rate: float, grids: Sequence[tuple[int, int]] = GRIDS):
+    def __init__(
+        self, scene: Scene, rate: float, grids: Sequence[tuple[int, int]] = GRIDS, by_blob: bool = False
+    ):
         self.size_wh = working_size(scene)
         small = scene.resized(self.size_wh)
         labels, names = [], []
@@ -101,13 +107,13 @@ class Pipeline:
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(QUANTITIES, tuple(names))
-        self._by_top, self._by_foot = heights_by_end(small.person_height)
+        self._ends = heights_by_end(small.person_height) if by_blob else None
         self._segmenter = Segmenter(rate, small.roi)
 
     @classmethod
     def for_any_scene(cls, scene: Scene, rate: float) -> "Pipeline":
         """A pipeline whose regions are cells that hold the same ground in every scene."""
-        return cls(scene, rate, (cell_grid(scene),))
+        return cls(scene, rate, (cell_grid(scene),), by_blob=True)
 
     @property
     def quantity_names(self) -> list[str]:
@@ -123,8 +129,10 @@ class Pipeline:
         frame = self._reduce(frame_bgr)
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        mask, heights = self._people_of(foreground.mask)
-        geometry = replace(self.geometry, person_height=heights)
+        mask, geometry = foreground.mask, self.geometry
+        if self._ends is not None:
+            mask, heights = self._people_of(mask)
+            geometry = replace(geometry, person_height=heights)
         features = np.hstack(
             [
                 size_features(mask, geometry),
@@ -146,7 +154,8 @@ class Pipeline:
         bottoms = boxes[:, cv2.CC_STAT_TOP] + boxes[:, cv2.CC_STAT_HEIGHT] - 1
         rows, columns = np.nonzero(mask)
         blobs = labels[rows, columns]
-        heights = np.minimum(self._by_foot[bottoms[blobs], columns], self._by_top[rows, columns])
+        by_top, by_foot = self._ends
+        heights = np.minimum(by_foot[bottoms[blobs], columns], by_top[rows, columns])
         areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
         speck = areas[blobs] < LEAST_BLOB
         mask = mask.copy()

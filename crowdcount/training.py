@@ -27,7 +27,7 @@ from .errors import DatasetError, ModelError
 from .model import CounterModel
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, import_scene
-from .storage import load_arrays, output_errors, save_arrays
+from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
 
 #: Blocks of the cross-validation.
@@ -348,11 +348,13 @@ def measure(
             arrays, _ = load_arrays(file, "features", _CACHE_VERSION, DatasetError)
             rows, values = arrays["rows"], arrays["features"]
         else:
-            pipeline.learn(sampled)
-            rows, values = _measured(source, pipeline, wanted, progress)
             if file is not None:
                 with output_errors(file.parent):
                     file.parent.mkdir(parents=True, exist_ok=True)
+                check_writable(file)
+            pipeline.learn(sampled)
+            rows, values = _measured(source, pipeline, wanted, progress)
+            if file is not None:
                 save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})
     if not per_cell:
         values = values.reshape(len(values), -1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import OutputError
 from .results import FrameCount
-from .storage import WholeWrites, atomic_path, check_writable, output_error, partial_path
+from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_error, partial_path
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
@@ -208,6 +208,8 @@ class OverlayWriter:
 
     def __enter__(self) -> Self:
         codec = _CODECS.get(self.path.suffix.lower())
+        if not is_utf8(self.path):
+            raise OutputError(f"cannot write {str(self.path)!a}: the name is not valid UTF-8; choose another")
         if codec is None:
             raise OutputError(f"cannot write {self.path}: expected a name ending in {' or '.join(_CODECS)}")
         self._partial = partial_path(self.path)

@@ -143,6 +143,15 @@ def _publish(temporary: Path, path: Path) -> None:
     temporary.replace(path)
 
 
+def is_utf8(name: str | Path) -> bool:
+    """Whether a file's name is text; the system also allows other bytes, on which OpenCV crashes."""
+    try:
+        str(name).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class WholeWrites(io.FileIO):
     """A file without a buffer: a write is in the file as a whole or not at all.
 

@@ -45,6 +45,7 @@ import cv2
 import numpy as np
 
 from .errors import VideoError
+from .storage import is_utf8
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
@@ -254,6 +255,8 @@ def open_source(
     if not isinstance(source, (str, Path)):
         return _ImageSource([Path(path) for path in source], "the list of images", fps)
     text = str(source)
+    if not is_utf8(text):
+        raise VideoError(f"{text!a} cannot be opened: its name is not valid UTF-8; rename it")
     if "://" in text:
         return _LiveSource(text, fps, timeout_s)
     if os.path.isdir(text):

@@ -206,6 +206,7 @@ class TestOverlayWriter:
 
     def test_what_cannot_be_begun(self, tmp_path, capfd):
         for path, size_wh, said in [(tmp_path / "a.mkv", SIZE_WH, r"a name ending in \.mp4 or \.avi"),
+                                    (tmp_path / "a\udcff.mp4", SIZE_WH, "not valid UTF-8; choose another"),
                                     (tmp_path / "absent" / "a.mp4", SIZE_WH, "does not exist; create it"),
                                     (tmp_path / "a.mp4", (9000, 9000), "encodes no mp4v of 9000x9000")]:
             with (pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$"),

@@ -489,6 +489,13 @@ def test_missing_source(tmp_path, monkeypatch, source):
     assert source in str(caught.value)
 
 
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.mp4"))
+    path.write_bytes(b"content")
+    with pytest.raises(VideoError, match=r"a\\udcff\.mp4' cannot be opened: its name is not valid UTF-8"):
+        open_source(path)
+
+
 def test_special_file_is_refused_without_being_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe.avi")  # to open it would wait for a writer
     with pytest.raises(VideoError, match="neither a file nor a folder"):

@@ -85,7 +85,8 @@ class _CommandLine(click.Group):
 
 def _complain(error: BaseException) -> None:
     notes = getattr(error, "__notes__", [])
-    click.echo(f"crowdcount: {'; '.join([str(error), *notes])}", err=True)
+    line = " ".join("; ".join([str(error), *notes]).splitlines())
+    click.echo(f"crowdcount: {line}", err=True)
 
 
 class _Text(click.ParamType):

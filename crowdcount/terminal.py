@@ -71,7 +71,7 @@ class Terminal:
             self.say(f"  {line}")
 
     def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
-        self.say(f"{job.label}: {summary.frames} frames, {_counts(summary, start_time)}")
+        self.say(f"{job.label}: {_number(summary.frames, 'frame')}, {_counts(summary, start_time)}")
         if summary.flags:
             flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
             self.say(f"  frames flagged: {', '.join(flagged)}")
@@ -151,7 +151,7 @@ def _removed(training: Training) -> list[str]:
     if not removed:
         return ["no label was pruned: none stands out from what the others tell"]
     lines = [
-        f"{len(removed)} labels were pruned, as they lie further from what the others tell than noise does "
+        f"{_number(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
         "   frame    label  prediction  refinement",
     ]
@@ -162,6 +162,10 @@ def _removed(training: Training) -> list[str]:
     if len(removed) > LISTED_LABELS:
         lines.append(f"   and {len(removed) - LISTED_LABELS} more; --json lists all")
     return lines
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _counts(summary: CountSummary, start_time: datetime | None) -> str:

@@ -336,6 +336,7 @@ class TestBadInput:
             ("train street.avi --counts few.csv -m absent/m.npz", "the folder absent does not exist"),
             ("train street.avi --counts few.csv -m street.avi", "street.avi would be written over"),
             ("train street.avi", "street.avi has no counts of people with it"),
+            ("evaluate street.avi --counts few.csv --cache text.avi", "cannot write text.avi: file exists"),
             ("evaluate street.avi --counts few.csv --frames 90-99", "frames 90-99 asked for"),
         ],
     )

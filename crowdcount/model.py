@@ -1,5 +1,6 @@
 """A trained counter: what turns measurements into counts with intervals, and its file."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -11,13 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from models import CountRegressor
 from models.intervals import count_scale
 
-from .errors import ModelError
+from .errors import ModelError, SceneError
 from .scene import Scene, scene_of
 from .storage import load_arrays, save_arrays
 
 VERSION = 1
 #: Standard deviation of the logarithm of an estimated person height, by how far it cannot be relied on.
 HEIGHT_UNCERTAINTY = 0.35
+#: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
+_MAX_DEGREE = 16
 #: z value of a two-sided interval of 90 %.
 _Z = 1.645
 
@@ -119,17 +122,32 @@ class CounterModel:
         save_arrays(path, "model", VERSION, arrays, meta)
 
 
-class _Meta(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
+
+class _View(_Strict):
+    kernel: str
+    gamma: float
+    coef0: float
+    degree: int = Field(ge=1, le=_MAX_DEGREE)
+    has_support: bool
+
+
+class _Regressor(_Strict):
+    center: float
+    views: tuple[_View, ...] = Field(min_length=1)
+
+
+class _Meta(_Strict):
     columns: tuple[str, ...] = Field(min_length=1, max_length=100_000)
     per_cell: bool
-    quantile: float | None = Field(ge=0, allow_inf_nan=False)
+    quantile: float | None = Field(ge=0)
     level: float = Field(gt=0, lt=1)
     usual_outside: float = Field(ge=0, le=1)
-    rate: float | None = Field(gt=0, allow_inf_nan=False)
+    rate: float | None = Field(gt=0)
     facts: dict
-    regressor: dict
+    regressor: _Regressor
     scene: dict | None
 
 
@@ -143,19 +161,20 @@ def load_model(path: str | Path) -> CounterModel:
     """
     arrays, content = load_arrays(path, "model", VERSION, ModelError)
     try:
-        meta = _Meta.model_validate(content)
-        regressor = CountRegressor.from_arrays(_part(arrays, "regressor_"), meta.regressor)
+        meta = _Meta.model_validate_json(json.dumps(content))
+        regressor = CountRegressor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
         if regressor.n_features_in_ != len(meta.columns):
             raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_features_in_}")
+        scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
+    except SceneError as error:
+        raise ModelError(f"the model file holds no sound scene: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        what = "".join(c if c.isprintable() else " " for c in what)[:160]
         raise ModelError(f"{path} is not a model file ({what}); train it again") from None
     except ValueError as error:
         raise ModelError(f"{path} is not a model file ({error}); train it again") from None
-    scene = None
-    if meta.scene is not None:
-        scene = scene_of(_part(arrays, "scene_"), meta.scene, path)
     return CounterModel(
         regressor,
         meta.columns,

@@ -98,7 +98,7 @@ def partial_path(path: str | Path) -> Iterator[Path]:
         except BaseException as error:
             with suppress(OSError):
                 if partial.stat().st_size:
-                    error.add_note(f"what was written so far is in {partial}")
+                    error.add_note(f"kept so far: {partial}")
                 else:
                     partial.unlink()
             raise

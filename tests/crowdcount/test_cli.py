@@ -553,7 +553,7 @@ class TestProcess:
             running.send_signal(number)  # the impatient press twice
             stdout, stderr = running.communicate(timeout=30)
         assert (running.returncode, stdout) == (130, "")
-        assert stderr == f"crowdcount: interrupted; what was written so far is in {partial.name}\n"
+        assert stderr == f"crowdcount: interrupted; kept so far: {partial.name}\n"
         assert only(here) == [partial.name]
         frames = [row.frame for row in read_counts(partial)]
         assert 0 < len(frames) < 1500
@@ -575,7 +575,7 @@ class TestProcess:
         code, stdout, stderr = finished(f"{COUNT} -q", preexec_fn=little_space)
         assert (code, stdout) == (1, "")
         assert error_line(stderr).startswith("crowdcount: cannot write street.counts.csv: ")
-        assert stderr.endswith("; what was written so far is in street.counts.partial.csv\n")
+        assert stderr.endswith("; kept so far: street.counts.partial.csv\n")
         frames = [row.frame for row in read_counts("street.counts.partial.csv")]
         assert len(frames) > 5
         assert frames == list(range(len(frames)))

@@ -113,7 +113,7 @@ class TestEveryFormat:
         with pytest.raises(OutputError) as caught, open_writer(path, format) as writer:
             write_until(writer, 1_000_000)
         assert str(caught.value).startswith(f"cannot write {path}: ")
-        assert caught.value.__notes__ == [f"what was written so far is in {writer.partial_path}"]
+        assert caught.value.__notes__ == [f"kept so far: {writer.partial_path}"]
         assert not path.exists()
         frames = [row.frame for row in read_counts(writer.partial_path)]
         assert frames == list(range(len(frames)))

@@ -101,7 +101,7 @@ class TestPartialPath:
     def test_kept_on_failure_unless_empty(self, tmp_path):
         with pytest.raises(KeyboardInterrupt) as caught:
             interrupted(partial_path(tmp_path / "a.csv"), KeyboardInterrupt)
-        assert caught.value.__notes__ == [f"what was written so far is in {tmp_path / 'a.partial.csv'}"]
+        assert caught.value.__notes__ == [f"kept so far: {tmp_path / 'a.partial.csv'}"]
         with pytest.raises(RuntimeError) as caught, partial_path(tmp_path / "b.csv"):
             raise RuntimeError
         assert not hasattr(caught.value, "__notes__")

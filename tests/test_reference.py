@@ -1,0 +1,95 @@
+"""docs/features.md and docs/formats.md name everything that there is."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crowdcount.model import CounterModel
+from crowdcount.pipeline import GRIDS, QUANTITIES
+from crowdcount.results import COLUMNS, FORMATS
+from crowdcount.scene import Scene, load_scene, scene_from
+from crowdcount.storage import load_arrays
+from features.schema import VIEWS
+from models import CountRegressor, HuberLossRegressor
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FLAGS = ("undecodable", "resized", "learning", "light_change", "camera_moved", "outside_training_range")
+
+
+@pytest.fixture(scope="module")
+def features_text():
+    return (DOCS / "features.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def formats_text():
+    return (DOCS / "formats.md").read_text(encoding="utf-8")
+
+
+def rows_of(text):
+    """Cells of every line of every table."""
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+class TestFeatures:
+    def test_every_quantity_has_its_unit_and_whether_it_sums(self, features_text):
+        described = {}
+        for first, *others in rows_of(features_text):
+            for name in re.findall(r"`(\w+)`", first):
+                described.setdefault(name, others)
+        for quantity in QUANTITIES:
+            assert quantity.name in described, quantity.name
+            unit, summed = described[quantity.name][:2]
+            assert unit == quantity.unit, quantity.name
+            assert summed == ("yes" if quantity.additive else "no"), quantity.name
+
+    def test_no_quantity_is_made_up(self, features_text):
+        names = {quantity.name for quantity in QUANTITIES}
+        for first, unit, summed, *_ in (row for row in rows_of(features_text) if len(row) == 4):
+            if summed in ("yes", "no"):
+                assert set(re.findall(r"`(\w+)`", first)) <= names, (first, unit)
+
+    def test_views_grids_and_flags(self, features_text):
+        for view in VIEWS:
+            assert f"## {view.capitalize()} view" in features_text
+        for rows, columns in GRIDS:
+            assert f"`{rows}x{columns}`" in features_text
+        n_regions = sum(rows * columns for rows, columns in GRIDS)
+        assert f"{n_regions} · {len(QUANTITIES)} = {n_regions * len(QUANTITIES)}" in features_text
+        for flag in FLAGS[2:5]:
+            assert f"| `{flag}` |" in features_text
+
+
+class TestFormats:
+    def test_counts(self, formats_text):
+        columns = {name for first, *_ in rows_of(formats_text) for name in re.findall(r"`(\w+)`", first)}
+        assert {*COLUMNS, *FORMATS, *FLAGS, "time"} <= columns
+
+    def test_model(self, formats_text, tmp_path):
+        rows = np.random.default_rng(0).uniform(0, 1, (12, 4))
+        roi = np.ones((4, 4), bool)
+        for kernel in ("linear", "rbf"):
+            regressor = HuberLossRegressor(views=[[0, 1], [2, 3]], kernel=kernel, lam=0.1, gamma=0.0)
+            model = CounterModel(
+                CountRegressor(regressor).fit(rows, rows.sum(axis=1)),
+                ("a", "b", "c", "d"),
+                scene=Scene((4, 4), roi, roi.astype(np.float32)),
+            )
+            model.save(tmp_path / "model.npz")
+            arrays, meta = load_arrays(tmp_path / "model.npz", "model", 1)
+            for name in (*meta, *meta["regressor"], *meta["regressor"]["views"][0]):
+                assert f"`{name}`" in formats_text, name
+            for name in arrays:
+                assert f"`{name.replace('view1', 'view0')}`" in formats_text, name
+
+    def test_scene(self, formats_text, tmp_path):
+        scene = scene_from((64, 48), persons=[(1, 10, 5), (1, 40, 20)])
+        _, description = scene.to_arrays()
+        for name in (*description, *description["line"], "kind", "version"):
+            assert f"`{name}`" in formats_text, name
+        example = re.search(r"```json\n(.*?)```", formats_text, re.DOTALL)[1]
+        (tmp_path / "scene.json").write_text(example, encoding="utf-8")
+        assert load_scene(tmp_path / "scene.json").height_reliability == 0.8

@@ -21,7 +21,7 @@ from .counting import SAMPLED_FRAMES, Counting, open_counting
 from .datasets import Dataset, load_dataset
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
-from .model import CounterModel, default_model, load_model
+from .model import default_model, load_model
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable
@@ -112,7 +112,7 @@ class Watcher(Protocol):
     def progress(self) -> AbstractContextManager[Show]:
         """Show a job's progress while the context lasts."""
 
-    def started(self, job: CountJob, counting: Counting) -> None:
+    def started(self, counting: Counting) -> None:
         """The counting of a source is about to start."""
 
     def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
@@ -265,7 +265,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     with open_counting(job.source, **options) as counting:
         if job.scene is not None:
             counting.scene.save(job.scene)
-        watcher.started(job, counting)
+        watcher.started(counting)
         overlay = nullcontext()
         if job.overlay is not None:
             overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate)
@@ -421,7 +421,7 @@ def evaluate_model(
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
-    loaded: CounterModel = default_model() if model is None else load_model(model)
+    loaded = default_model() if model is None else load_model(model)
     loaded_scene = None if scene is None else load_scene(scene)
     with watcher.progress() as show:
         show(f"looking at {path}", 0, None, None)

@@ -62,7 +62,7 @@ class Terminal:
         with bar:
             yield show
 
-    def started(self, job: CountJob, counting: Counting) -> None:
+    def started(self, counting: Counting) -> None:
         info = counting.info
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
         length = "" if info.frame_count is None else f", {info.frame_count} frames as stated"

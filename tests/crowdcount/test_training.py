@@ -165,14 +165,14 @@ class TestCoverage:
     """Intervals of 90 % hold about 90 % of the labels of blocks that took no part in training."""
 
     def test_on_a_drawn_street(self, make_street, tmp_path):
-        street = make_street(tmp_path, n_frames=120, seed=5)
+        street = make_street(tmp_path, n_frames=100, seed=5)
         dataset = street.dataset()
-        measured = measure(dataset, np.ones(120, bool), scene=street.scene)
+        measured = measure(dataset, np.ones(100, bool), scene=street.scene)
         measured = table(dataset.counts, measured.features)
         found = []
-        for first in range(1, 121, 30):
-            training = train(measured, frames=others(first, first + 29, 120))
-            found.append(coverage(measured, training, f"{first}-{first + 29}"))
+        for first in range(1, 101, 25):
+            training = train(measured, frames=others(first, first + 24, 100))
+            found.append(coverage(measured, training, f"{first}-{first + 24}"))
         shares, widths = np.mean(found, axis=0)
         assert 0.8 <= shares <= 0.99
         assert widths < 2

@@ -1,3 +1,38 @@
-"""Count people in footage of fixed cameras, on a CPU, without a neural network."""
+"""Count people in footage of fixed cameras, on a CPU, without a neural network.
+
+>>> import crowdcount
+>>> for row in crowdcount.count("street.mp4"):                           # doctest: +SKIP
+...     print(row.time_s, row.count)
+>>> dataset = crowdcount.load_dataset("mall/")                           # doctest: +SKIP
+>>> training = crowdcount.train(dataset, frames="1-800")                 # doctest: +SKIP
+>>> crowdcount.evaluate(dataset, training.model, frames="1-800").metrics # doctest: +SKIP
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "count": "counting",
+    "open_counting": "counting",
+    "load_dataset": "datasets",
+    "CrowdCountError": "errors",
+    "default_model": "model",
+    "load_model": "model",
+    "FrameCount": "results",
+    "estimate_scene": "scene",
+    "load_scene": "scene",
+    "scene_from": "scene",
+    "evaluate": "training",
+    "train": "training",
+    "parse_position": "video",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name):
+    """Import a public name where it is first asked for: the parts cost up to a second each to load."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

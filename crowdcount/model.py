@@ -75,11 +75,17 @@ class CounterModel:
         )
 
     def predict(self, features: np.ndarray) -> np.ndarray:
-        """Counts (n,) for features (n, d), or (n, n_cells, d) of a model that counts per cell."""
+        """Counts (n,) for features (n, d), or (n, n_cells, d) of a model that counts per cell.
+
+        A cell without foreground holds nobody, whatever the regressor's intercept says.
+        """
         if not self.per_cell:
             return self.regressor.predict(features)
-        n_frames, n_cells, n_columns = features.shape
-        return self.regressor.predict(features.reshape(-1, n_columns)).reshape(n_frames, n_cells).sum(axis=1)
+        counts = np.zeros(features.shape[:2])
+        occupied = features.any(axis=2)
+        if occupied.any():
+            counts[occupied] = self.regressor.predict(features[occupied])
+        return counts.sum(axis=1)
 
     def outside(self, features: np.ndarray) -> np.ndarray:
         """Share (n,) of the columns outside their training range, for features as in `predict`."""

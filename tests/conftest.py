@@ -1,7 +1,13 @@
 """What every test shares: the place of the real data sets, and no test may log an ERROR unnoticed."""
 
-import logging
 import os
+
+# Small matrices on busy cores: threads that wait for each other make the tests many times slower. Has to be
+# said before numpy is imported, and reaches the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import logging
 from pathlib import Path
 
 import pytest

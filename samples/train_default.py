@@ -1,0 +1,213 @@
+"""Trains the bundled model on simulated scenes alone.
+
+    python -m samples.train_default
+
+No real footage takes part, so that its terms are clean and every real scene is unseen by it.
+"""
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import click
+import cv2
+import numpy as np
+
+from crowdcount.model import CounterModel
+from crowdcount.pipeline import QUANTITIES, Pipeline
+from crowdcount.scene import scene_from
+from crowdcount.storage import load_arrays, save_arrays
+from features.schema import Schema
+from models import CountRegressor, HuberLossRegressor, conformal_quantile, count_metrics, normalised_scores
+
+from .scenes import SceneSpec, random_spec
+from .simulation import Simulation
+
+#: Frames simulated per scene, at this rate, so that people come and go between them, those who stand too.
+N_FRAMES, FPS = 60, 0.2
+#: Spread of the person scale that a user gives or that is estimated, about the true one.
+SCALE_ERROR = 0.04
+#: Annotators mark people of whom they see at least this share.
+MARKED_SHARE = 0.15
+#: What is tried, on scenes held out in turn.
+DEGREES = (1, 2)
+LAMBDAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+N_FOLDS = 6
+#: Share of frames whose true count the interval shall hold.
+LEVEL = 0.9
+LIMITS = "a first estimate: train on some frames of your own camera for counts to rely on"
+
+
+def training_spec(seed: int) -> SceneSpec:
+    """A random scene, with what random scenes have more of than cameras that are meant for counting.
+
+    Frames are seconds apart, so that a drift of the light would look sudden; objects in the way and clothes
+    in the colours of the background are fewer, and people do not walk on below the picture's lower edge.
+    """
+    spec = random_spec(seed, n_frames=N_FRAMES)
+    return replace(
+        spec,
+        fps=FPS,
+        light_drift=min(spec.light_drift, 0.02),
+        flicker=min(spec.flicker, 0.004),
+        occluders=min(spec.occluders, 2),
+        camouflage=0.3 * spec.camouflage,
+        standing_share=0.6 * spec.standing_share,
+        near_row=min(spec.near_row or np.inf, 1.02 * spec.size_wh[1]),
+    )
+
+
+def simulated_cells(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Simulate a random scene and measure its cells.
+
+    Parameters
+    ----------
+    seed : int
+
+    Returns
+    -------
+    features : (n_frames, n_cells, n_quantities) float64
+        Frames with a flag (the light seemed to change) are left out.
+    people : (n_frames, n_cells) float64
+        How many people each cell shows: everyone marked counts 1, shared out over the cells by the visible
+        pixels.
+    """
+    rng = np.random.default_rng([seed, 11])
+    simulation = Simulation(training_spec(seed))
+    frames = list(simulation.frames())
+    slope, intercept = simulation.height_line
+    scale = np.exp(rng.normal(0, SCALE_ERROR))
+    width, height = simulation.spec.size_wh
+    rows = (max(0.45 * height, simulation.spec.far_row), float(height))
+    persons = [(width / 2, row, scale * (slope * row + intercept)) for row in rows]
+    scene = scene_from((width, height), simulation.roi_polygons, persons)
+    # Half of the scenes are seen as video (adaptive mixture), half as a low-rate sequence (median).
+    pipeline = Pipeline.for_any_scene(scene, rate=10.0 if seed % 2 else 1.0)
+    pipeline.learn([frame.image_bgr for frame in frames])
+    grid = cv2.resize(pipeline.geometry.grids[0], (width, height), interpolation=cv2.INTER_NEAREST)
+    features, people = [], []
+    for frame in frames:
+        measured = pipeline.measure(frame.image_bgr)
+        if not measured.flags:
+            features.append(measured.features)
+            people.append(_people_per_cell(frame, grid, pipeline.geometry.n_regions))
+    shape = (0, pipeline.geometry.n_regions)
+    return np.array(features).reshape(-1, shape[1], len(pipeline.quantity_names)), np.array(people).reshape(
+        -1, shape[1]
+    )
+
+
+def _people_per_cell(frame, grid, n_cells) -> np.ndarray:
+    people = np.zeros(n_cells)
+    for person in frame.person_ids[frame.visible_share >= MARKED_SHARE]:
+        cells = grid[frame.label_map == person]
+        if (cells >= 0).any():
+            people += np.bincount(cells[cells >= 0], minlength=n_cells) / len(cells)
+    return people
+
+
+def keep_cells(seed: int, folder: Path) -> Path:
+    """`simulated_cells` of a seed in a file of `folder`, simulated only when it is not there yet."""
+    file = folder / f"cells-{seed}.npz"
+    if not file.exists():
+        cv2.setNumThreads(1)
+        features, people = simulated_cells(seed)
+        save_arrays(file, "cells", 1, {"features": features, "people": people}, {"seed": seed})
+    return file
+
+
+def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> CounterModel:
+    """Fit a model to the cells of many scenes; settings and interval come from scenes held out.
+
+    Parameters
+    ----------
+    features : list of (n_frames, n_cells, n_quantities) float64, one per scene
+    people : list of (n_frames, n_cells) float64
+    """
+    columns = tuple(quantity.name for quantity in QUANTITIES)
+    views = Schema(QUANTITIES, ("cell",)).views()
+    folds = [range(k, len(features), N_FOLDS) for k in range(N_FOLDS)]
+
+    def model(scenes, degree, lam) -> CounterModel:
+        rows = np.concatenate([features[k].reshape(-1, len(columns)) for k in scenes])
+        targets = np.concatenate([people[k].ravel() for k in scenes])
+        occupied = rows.any(axis=1)
+        regressor = HuberLossRegressor(
+            views=views,
+            kernel="poly",
+            kernel_params={"degree": degree, "coef0": 0.0 if degree == 1 else 1.0},
+            lam=lam,
+            gamma=0.0,
+            n_refinements=0,
+        )
+        regressor = CountRegressor(regressor).fit(rows[occupied], targets[occupied])
+        return CounterModel(regressor, columns, per_cell=True)
+
+    def held_out(degree, lam):
+        """Per scene: counts predicted without it, and the share of columns outside the training range."""
+        counts, outside = {}, {}
+        for fold in folds:
+            fitted = model([k for k in range(len(features)) if k not in fold], degree, lam)
+            for k in fold:
+                counts[k], outside[k] = fitted.predict(features[k]), fitted.outside(features[k])
+        order = range(len(features))
+        return np.concatenate([counts[k] for k in order]), np.concatenate([outside[k] for k in order])
+
+    truth = np.concatenate([cells.sum(axis=1) for cells in people])
+    best = np.inf
+    for degree, lam in product(DEGREES, LAMBDAS):
+        counts, outside = held_out(degree, lam)
+        error = float(np.mean(normalised_scores(truth, counts)))
+        click.echo(
+            f"degree {degree}, lam {lam:g}: MAE {np.abs(counts - truth).mean():.3f}, "
+            f"relative to the root of the count {error:.4f}"
+        )
+        if error < best:
+            best, setting, scores, usual = error, (degree, lam), normalised_scores(truth, counts), outside
+            metrics = count_metrics(truth, counts)
+    return replace(
+        model(range(len(features)), *setting),
+        quantile=conformal_quantile(scores, LEVEL),
+        level=LEVEL,
+        usual_outside=float(np.quantile(usual, 0.99)),
+        facts={
+            "trained_on": f"{len(features)} simulated scenes",
+            "limits": LIMITS,
+            "cross_validation": asdict(metrics),
+            "degree": setting[0],
+            "lam": setting[1],
+        },
+    )
+
+
+@click.command()
+@click.option("--scenes", default=64, show_default=True, help="Number of simulated scenes.")
+@click.option(
+    "--cells",
+    default="out/cells",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder that keeps the measured cells, so that a stopped run goes on.",
+)
+@click.option("--processes", default=os.cpu_count(), help="Scenes simulated at a time.")
+@click.option("-o", "--output", default="crowdcount/default-model.npz", show_default=True, help="Model file.")
+def main(scenes: int, cells: Path, processes: int, output: str) -> None:
+    """Simulate scenes, fit the bundled model to their cells, and write it."""
+    cells.mkdir(parents=True, exist_ok=True)
+    features, people = [], []
+    with ProcessPoolExecutor(processes) as pool:
+        for file in pool.map(partial(keep_cells, folder=cells), range(scenes)):
+            arrays, _ = load_arrays(file, "cells", 1)
+            area, total = arrays["features"][..., 0].sum(), arrays["people"].sum()
+            click.echo(f"{file.name}: {len(arrays['people'])} frames, {area / max(total, 1):.3f} per person")
+            if len(arrays["people"]):
+                features.append(arrays["features"])
+                people.append(arrays["people"])
+    fit_default(features, people).save(output)
+
+
+if __name__ == "__main__":
+    main()

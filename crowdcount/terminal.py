@@ -123,7 +123,7 @@ def training_report(training: Training, model_path: str) -> list[str]:
         f"in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
-        f"chosen by it: kernels of degree {training.degree}, lam {training.lam:g}",
+        f"chosen by it: quadratic kernels with coef0 {training.coef0:g}, lam {training.lam:g}",
         *_removed(training),
     ]
 

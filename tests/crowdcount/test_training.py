@@ -80,7 +80,7 @@ class TestTrain:
         assert len(model.columns) == model.regressor.n_features_in_
         assert model.facts["labelled_frames"] == len(street.counts)
         assert model.facts["cross_validation"]["mae"] == trained.metrics.mae
-        assert (model.facts["degree"], model.facts["lam"]) == (trained.degree, trained.lam)
+        assert (model.facts["coef0"], model.facts["lam"]) == (trained.coef0, trained.lam)
 
     def test_frames_choose_by_the_data_sets_own_numbers(self, linear):
         training = train(linear, frames="51-150")

@@ -69,9 +69,10 @@ def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
     for i, side in enumerate(BOX_SIZES):
         boxes_wide, boxes_high = -(-width // side), -(-height // side)
         box = (rows // side) * boxes_wide + columns // side
-        occupied = np.zeros((geometry.n_regions, boxes_high * boxes_wide), bool)
+        counts = np.zeros(geometry.n_regions, np.intp)
         for grid in geometry.flat_grids:
-            occupied[grid[pixels], box] = True
-        log_counts[i] = np.log(np.maximum(np.count_nonzero(occupied, axis=1), 1))
+            occupied = np.unique(grid[pixels] * np.intp(boxes_wide * boxes_high) + box)
+            counts += np.bincount(occupied // (boxes_wide * boxes_high), minlength=geometry.n_regions)
+        log_counts[i] = np.log(np.maximum(counts, 1))
     log_sides = np.log(BOX_SIZES) - np.log(BOX_SIZES).mean()
     return -(log_sides @ log_counts) / (log_sides @ log_sides)

@@ -15,7 +15,7 @@ from models import (
     CountMetrics,
     CountRegressor,
     HuberLossRegressor,
-    conformal_quantile,
+    blocked_quantile,
     count_metrics,
     normalised_scores,
     out_of_fold,
@@ -217,6 +217,7 @@ def train(
     metrics = count_metrics(labels[labelled], held_out)
     blocks = [test for _, test in folds.split(held_out)]
     errors = held_out - labels[labelled]
+    scores = normalised_scores(labels[labelled], held_out)
 
     regressor = candidate(*setting).fit(table.features, labels)
     removed_at = regressor.regressor_.removed_at_[labelled]
@@ -228,7 +229,7 @@ def train(
     model = CounterModel(
         regressor,
         table.columns,
-        quantile=conformal_quantile(normalised_scores(labels[labelled], held_out), level),
+        quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
         usual_outside=_usual_outside(table.features[labelled], folds),
         scene=table.scene,

@@ -2,7 +2,7 @@
 
 from .count_regressor import CountRegressor
 from .hlr import HuberLossRegressor
-from .intervals import conformal_quantile, count_interval, count_scale, normalised_scores
+from .intervals import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
 from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "CountMetrics",
     "CountRegressor",
     "HuberLossRegressor",
+    "blocked_quantile",
     "conformal_quantile",
     "count_interval",
     "count_metrics",

@@ -42,6 +42,25 @@ def conformal_quantile(scores: np.ndarray, level: float) -> float:
     return float(scores[rank - 1]) if rank <= len(scores) else np.inf
 
 
+def blocked_quantile(blocks: list[np.ndarray], level: float) -> float:
+    """Like `conformal_quantile`, for frames of a block (a day, a scene) that is not among those at hand.
+
+    Errors within a block are alike: a block has a bias of its own, so that the quantile over all scores
+    covers fewer than `level` of the next block's frames. Here each block is covered by the others' quantile,
+    and what that has to be multiplied with to cover `level` of all frames multiplies the quantile over all.
+
+    blocks: scores of each block, two or more. Never less than `conformal_quantile` over all of them.
+    """
+    if len(blocks) < 2:
+        raise ValueError(f"expected two or more blocks, got {len(blocks)}")
+    over_all = conformal_quantile(np.concatenate(blocks), level)
+    ratios = []
+    for number, scores in enumerate(blocks):
+        others = conformal_quantile(np.concatenate(blocks[:number] + blocks[number + 1 :]), level)
+        ratios.append(scores / others if others > 0 else np.where(scores > 0, np.inf, 0.0))
+    return over_all * max(1.0, conformal_quantile(np.concatenate(ratios), level))
+
+
 def count_interval(prediction: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
     """Lower (never below 0) and upper ends of prediction +- quantile * count_scale(prediction)."""
     half = quantile * count_scale(prediction)

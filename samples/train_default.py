@@ -21,7 +21,7 @@ from crowdcount.pipeline import QUANTITIES, Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.storage import load_arrays, save_arrays
 from features.schema import Schema
-from models import CountRegressor, HuberLossRegressor, conformal_quantile, count_metrics, normalised_scores
+from models import CountRegressor, HuberLossRegressor, blocked_quantile, count_metrics, normalised_scores
 
 from .scenes import SceneSpec, random_spec
 from .simulation import Simulation
@@ -45,8 +45,8 @@ def training_spec(seed: int) -> SceneSpec:
     """A random scene, with what random scenes have more of than cameras that are meant for counting.
 
     Frames are seconds apart, so that a drift of the light would look sudden. What hides people other than
-    each other (objects in the way, the picture's lower edge, clothes in the colours of the background) is
-    left out or rare: the share that is seen of a person behind it says little about other cameras.
+    each other (objects in the way, the picture's lower edge) is left out: the share that is seen of a person
+    behind it says little about other cameras.
     """
     spec = random_spec(seed, n_frames=N_FRAMES)
     return replace(
@@ -55,7 +55,6 @@ def training_spec(seed: int) -> SceneSpec:
         light_drift=min(spec.light_drift, 0.02),
         flicker=min(spec.flicker, 0.004),
         occluders=0,
-        camouflage=0.3 * spec.camouflage,
         standing_share=0.6 * spec.standing_share,
         near_row=min(spec.near_row or np.inf, 0.95 * spec.size_wh[1]),
     )
@@ -168,17 +167,17 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
             f"relative to the root of the count {error:.4f}"
         )
         if error < best:
-            best, setting, scores, usual = error, (degree, lam), normalised_scores(truth, counts), outside
-            metrics = count_metrics(truth, counts)
+            best, setting, held_out_counts, usual = error, (degree, lam), counts, outside
+    scores = np.split(normalised_scores(truth, held_out_counts), np.cumsum([len(p) for p in people])[:-1])
     return replace(
         model(range(len(features)), *setting),
-        quantile=conformal_quantile(scores, LEVEL),
+        quantile=blocked_quantile(scores, LEVEL),
         level=LEVEL,
         usual_outside=float(np.quantile(usual, 0.99)),
         facts={
             "trained_on": f"{len(features)} simulated scenes",
             "limits": LIMITS,
-            "cross_validation": asdict(metrics),
+            "cross_validation": asdict(count_metrics(truth, held_out_counts)),
             "degree": setting[0],
             "lam": setting[1],
         },

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import conformal_quantile, count_interval, count_scale, normalised_scores
+from models import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
 
 
 def test_the_quantile_has_the_finite_sample_correction():
@@ -39,3 +39,33 @@ def test_scores_and_intervals_belong_together():
     low, high = count_interval(prediction, np.inf)
     np.testing.assert_array_equal(low, 0)
     np.testing.assert_array_equal(high, np.inf)
+
+
+def test_blocked_quantile_covers_a_block_with_a_bias_of_its_own():
+    """Biased blocks: the plain quantile covers too little of a new one, the blocked one enough."""
+    rng = np.random.default_rng(0)
+    plain, blocked = [], []
+    for _ in range(200):
+        biases = rng.normal(0, 3, 4)
+        scores = [np.abs(bias + rng.normal(0, 1, 80)) for bias in biases]
+        *known, new = scores
+        plain.append(np.mean(new <= conformal_quantile(np.concatenate(known), 0.9)))
+        blocked.append(np.mean(new <= blocked_quantile(known, 0.9)))
+    assert np.mean(plain) < 0.85
+    assert 0.87 < np.mean(blocked) < 0.97
+
+
+def test_blocked_quantile_of_alike_blocks_is_hardly_wider():
+    rng = np.random.default_rng(1)
+    scores = list(np.abs(rng.normal(0, 1, (5, 400))))
+    plain = conformal_quantile(np.concatenate(scores), 0.9)
+    assert plain <= blocked_quantile(scores, 0.9) < 1.1 * plain
+
+
+def test_blocked_quantile_needs_two_blocks():
+    with pytest.raises(ValueError, match="two or more blocks"):
+        blocked_quantile([np.ones(3)], 0.9)
+
+
+def test_blocked_quantile_of_perfect_blocks_is_zero():
+    assert blocked_quantile([np.zeros(40), np.zeros(40)], 0.9) == 0

@@ -1,0 +1,19 @@
+"""The benchmark still runs; what it measures is for README."""
+
+import re
+
+from click.testing import CliRunner
+
+from benchmarks.counting import main
+from samples.make import write_clip
+from samples.scenes import preset
+
+
+def test_counting_benchmark_prints_ratio_and_memory(tmp_path):
+    spec = preset("plaza", seed=3, size_wh=(320, 240), n_frames=20, people=4.0)
+    clip = write_clip(spec, tmp_path / "a.avi")[0]
+    arguments = [str(clip), "--runs", "1", "--frames", "110"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    lines = r"ratio: \d+\.\d\npeak memory: \d+ MiB after 100 frames, \d+ MiB after 110\n"
+    assert re.search(lines, result.output)

@@ -34,7 +34,7 @@ GRIDS = ((1, 1), (3, 2), (6, 5))
 LEAST_BLOB = 0.01
 #: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
 #: how often they do differs from camera to camera. Pixels at the working size.
-_JOINING, _SMOOTHING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)), 3.0
+_JOINING, _SMOOTHING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)), 1.5
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 

@@ -97,7 +97,7 @@ def test_heads_are_at_the_top_of_the_boxes(clip):
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_box_heights_follow_the_line_within_the_variation_of_builds(setting):
     spec = preset(setting, 5, people=12.0, child_share=0.0, sitting_share=0.0, **SMALL)
-    simulation = Simulation(replace(spec, n_frames=12, fps=0.7))
+    simulation = Simulation(replace(spec, n_frames=18, fps=0.7))
     slope, intercept = simulation.height_line
     ratios = []
     for frame in simulation.frames():

@@ -78,6 +78,8 @@ class CountSummary:
         The first frame with the highest count; None when no frame could be decoded.
     flags : Counter of str
         Number of frames that carry each flag.
+    expected : int or None
+        Frames that there should have been, as the source states its length.
     seconds : float
         How long it took, from opening the source.
     """
@@ -85,6 +87,7 @@ class CountSummary:
     frames: int = 0
     peak: FrameCount | None = None
     flags: Counter = field(default_factory=Counter)
+    expected: int | None = None
     seconds: float = 0.0
     _counted: int = 0
     _total: float = 0.0
@@ -99,6 +102,11 @@ class CountSummary:
         self._total += row.count
         if self.peak is None or row.count > self.peak.count:
             self.peak = row
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether a tenth or more of the stated frames are missing; a few are in many whole files."""
+        return self.expected is not None and self.frames < 0.9 * self.expected
 
     @property
     def mean(self) -> float:
@@ -263,6 +271,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     show(f"looking at {job.label}", 0, None, None)
     summary, rows = CountSummary(), []
     with open_counting(job.source, **options) as counting:
+        summary.expected = counting.expected_frames
         if job.scene is not None:
             counting.scene.save(job.scene)
         watcher.started(counting)

@@ -75,6 +75,11 @@ class Terminal:
         if summary.flags:
             flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
             self.say(f"  frames flagged: {', '.join(flagged)}")
+        if summary.ends_early:
+            self.say(
+                f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be cut "
+                "off; look at the end, or copy it again"
+            )
         speed = summary.frames / summary.seconds
         self.say(f"  {summary.seconds:.1f} s, {speed:.1f} frames/s")
         if job.files:

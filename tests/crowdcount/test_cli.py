@@ -356,6 +356,15 @@ class TestBadInput:
         assert code == 1
         assert "cut.mp4 cannot be read as a video: it is cut off" in error_line(stderr)
 
+    def test_a_video_that_ends_early_is_counted_and_said_to(self, here, made):
+        whole = (made / "street.avi").read_bytes()
+        (here / "cut.avi").write_bytes(whole[: len(whole) // 2])
+        code, _, stderr = finished("cut.avi -m ../model.npz")
+        rows = read_counts(here / "cut.counts.csv")
+        assert code == 0
+        assert 5 < len(rows) < 30
+        assert f"ends after {len(rows)} of the" in stderr
+
     def test_a_stream_that_never_answers(self, here):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://user:secret@127.0.0.1:{silent.getsockname()[1]}/live"

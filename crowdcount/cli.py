@@ -343,7 +343,7 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
 
     training = train_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
-        names = ("n_unlabelled", "block_biases", "coef0", "lam", "n_refinements", "seconds")
+        names = ("n_unlabelled", "block_biases", "coef0", "lam", "n_refinements", "gamma", "seconds")
         facts = {name: getattr(training, name) for name in names}
         removed = [asdict(label) for label in training.removed]
         print_result(_json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))

@@ -77,8 +77,8 @@ class Terminal:
             self.say(f"  frames flagged: {', '.join(flagged)}")
         if summary.ends_early:
             self.say(
-                f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be cut "
-                "off; look at the end, or copy it again"
+                f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
+                "cut off; look at the end, or copy it again"
             )
         speed = summary.frames / summary.seconds
         self.say(f"  {summary.seconds:.1f} s, {speed:.1f} frames/s")
@@ -128,7 +128,8 @@ def training_report(training: Training, model_path: str) -> list[str]:
         f"in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
-        f"chosen by it: quadratic kernels with coef0 {training.coef0:g}, lam {training.lam:g}",
+        f"chosen by it: quadratic kernels with coef0 {training.coef0:g}, lam {training.lam:g}, "
+        f"gamma {training.gamma:g}",
         *_removed(training),
     ]
 

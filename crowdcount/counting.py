@@ -168,7 +168,9 @@ def open_counting(
             raise ModelError("the model knows no scene to count in: give one, or train it on footage")
         else:
             scene = estimate_scene([frame.image_bgr for frame in sampled], opened.info.size_wh)
-        yield Counting(opened, scene, model, sampled, (start, end, every), passes)
+        counting = Counting(opened, scene, model, sampled, (start, end, every), passes)
+        del sampled  # up to hundreds of megabytes that nobody needs while counting
+        yield counting
 
 
 def count(

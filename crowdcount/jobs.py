@@ -388,11 +388,9 @@ def train_model(
     if any(file is not None and _same(Path(model_path), Path(file)) for file in (path, scene, counts, mot)):
         raise OutputError(f"{model_path} would be written over, but is read too; choose another name")
     check_writable(model_path)
-    loaded_scene = None if scene is None else load_scene(scene)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
     with watcher.progress() as show:
-        show(f"looking at {path}", 0, None, None)
-        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
-        watcher.loaded(dataset)
+        dataset, loaded_scene = _load_dataset(path, scene, labels, watcher, show)
 
         def measured(done: int, total: int) -> None:
             show("measuring", done, total, None)
@@ -431,16 +429,23 @@ def evaluate_model(
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     loaded = default_model() if model is None else load_model(model)
-    loaded_scene = None if scene is None else load_scene(scene)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
     with watcher.progress() as show:
-        show(f"looking at {path}", 0, None, None)
-        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
-        watcher.loaded(dataset)
+        dataset, loaded_scene = _load_dataset(path, scene, labels, watcher, show)
 
         def measured(done: int, total: int) -> None:
             show("measuring", done, total, None)
 
         return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
+
+
+def _load_dataset(path, scene, labels, watcher, show) -> tuple[Dataset, Scene | None]:
+    """A data set with its labels, and the scene of a file if one is given; tells the watcher."""
+    show(f"looking at {path}", 0, None, None)
+    loaded_scene = None if scene is None else load_scene(scene)
+    dataset = load_dataset(path, roi_scene=loaded_scene, **labels)
+    watcher.loaded(dataset)
+    return dataset, loaded_scene
 
 
 def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
@@ -198,11 +198,6 @@ def default_model() -> CounterModel:
     """The bundled model, trained on simulated scenes alone: counts in any scene (docs/default-model.md)."""
     with resources.as_file(resources.files("crowdcount") / "default-model.npz") as path:
         return load_model(path)
-
-
-def with_facts(model: CounterModel, **facts) -> CounterModel:
-    """The model with more facts about its training."""
-    return replace(model, facts=model.facts | facts)
 
 
 def _part(arrays, prefix):

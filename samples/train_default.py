@@ -94,16 +94,15 @@ def simulated_cells(seed: int) -> tuple[np.ndarray, np.ndarray]:
     pipeline = Pipeline.for_any_scene(scene, rate=FPS)
     pipeline.learn([frame.image_bgr for frame in frames])
     grid = cv2.resize(pipeline.geometry.grids[0], (width, height), interpolation=cv2.INTER_NEAREST)
+    n_cells = pipeline.geometry.n_regions
     features, people = [], []
     for frame in frames:
         measured = pipeline.measure(frame.image_bgr)
         if not measured.flags:
             features.append(measured.features)
-            people.append(_people_per_cell(frame, grid, pipeline.geometry.n_regions))
-    shape = (0, pipeline.geometry.n_regions)
-    return np.array(features).reshape(-1, shape[1], len(pipeline.quantity_names)), np.array(people).reshape(
-        -1, shape[1]
-    )
+            people.append(_people_per_cell(frame, grid, n_cells))
+    n_quantities = len(pipeline.quantity_names)
+    return np.reshape(features, (-1, n_cells, n_quantities)), np.reshape(people, (-1, n_cells))
 
 
 def _people_per_cell(frame, grid, n_cells) -> np.ndarray:

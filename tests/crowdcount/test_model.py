@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowdcount.errors import ModelError, OutputError
-from crowdcount.model import VERSION, CounterModel, load_model, with_facts
+from crowdcount.model import VERSION, CounterModel, load_model
 from crowdcount.scene import Scene, scene_from
 from crowdcount.storage import load_arrays, save_arrays
 from models import CountRegressor, HuberLossRegressor
@@ -139,11 +139,6 @@ class TestRoundTrip:
     def test_the_same_model_gives_the_same_bytes(self, small, file, tmp_path):
         load_model(file).save(tmp_path / "again.npz")
         assert (tmp_path / "again.npz").read_bytes() == file.read_bytes()
-
-    def test_more_facts(self, small):
-        more = with_facts(small, camera="gate")
-        assert more.facts == small.facts | {"camera": "gate"}
-        assert small.facts.keys() == {"trained_on", "cross_validation"}
 
     def test_a_place_that_cannot_be_written(self, small, tmp_path):
         with pytest.raises(OutputError, match="does not exist"):

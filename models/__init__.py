@@ -1,6 +1,7 @@
 """Numbers to counts: the regressors. A leaf package that knows neither `crowdcount` nor `features`."""
 
 from .count_regressor import CountRegressor
+from .functional import FunctionalRegressor
 from .hlr import HuberLossRegressor
 from .intervals import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
 from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
@@ -9,6 +10,7 @@ __all__ = [
     "BlockedKFold",
     "CountMetrics",
     "CountRegressor",
+    "FunctionalRegressor",
     "HuberLossRegressor",
     "blocked_quantile",
     "conformal_quantile",

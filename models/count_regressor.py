@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .hlr import HuberLossRegressor
 from .kernels import Expansion, Kernel, evaluate
+from .labels import check_labels
 
 #: Standardised values are clipped to this many standard deviations: a column that hardly varied in training
 #: would otherwise decide the count of the first frame in which it does.
@@ -43,7 +44,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         """Fit to X (n, d) and y (n,) float64, NaN in y where a row has no label."""
         X = validate_data(self, X, dtype=np.float64)
         regressor = HuberLossRegressor() if self.regressor is None else clone(self.regressor)
-        y = regressor.check_targets(X, y)
+        y = check_labels(X, y)
         labelled = X[~np.isnan(y)]
         self.mean_ = labelled.mean(axis=0)
         spread = labelled.std(axis=0)

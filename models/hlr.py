@@ -12,22 +12,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .graphs import neighbor_laplacian
-from .kernels import Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+from .kernels import DUAL_ROWS, Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+from .labels import check_labels
 from .objective import FeatureRows, Manifold, Objective
 from .pruning import Refinements, refine
 
 CERTIFIED = 1e-8  # what `optimality_` promises
 GRAPH_ROWS = 20_000  # rows that carry the manifold term at most
-DUAL_ROWS = 5_000  # rows of a kernel matrix at most
 MAP_COLUMNS = 5_000  # columns of all explicit feature maps at most
 HELD_VALUES = 2**25  # feature values of labelled rows held in memory at most (256 MiB)
 
@@ -144,7 +138,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     def fit(self, X, y):
         """Fit to X (n, d) and y (n,), NaN where a row has no label; at least one label is needed."""
         X = validate_data(self, X, dtype=np.float64)
-        y = self.check_targets(X, y)
+        y = check_labels(X, y)
         self._check_parameters()
         views = self._resolve_views(X.shape[1])
         labels = np.flatnonzero(~np.isnan(y))
@@ -267,17 +261,6 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return evaluate(self.expansions_, X)
-
-    def check_targets(self, X: np.ndarray, y) -> np.ndarray:
-        """y as float64 (n,), ValueError unless it fits X and holds a label, NaN meaning none."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        if np.isnan(y).all():
-            raise ValueError("expected at least one label, but y is NaN everywhere")
-        return y
 
     def _check_parameters(self):
         for name, low in (("lam", "> 0"), ("gamma", ">= 0")):

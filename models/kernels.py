@@ -11,6 +11,7 @@ from scipy.linalg import lapack, solve_triangular
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 POLYNOMIAL_KERNELS = ("poly", "polynomial")
+DUAL_ROWS = 5_000  # rows of a kernel matrix at most
 BLOCK_ROWS = 512  # evaluated at a time: their features stay in the processor's cache
 PARAMETERS = ("gamma", "coef0", "degree")
 

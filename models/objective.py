@@ -10,21 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
+
+from .linear_algebra import Factor, plus_diagonal
+from .losses import huber_loss
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
 BLOCK_ROWS = 1024  # expanded at a time: their features stay in the processor's cache
 SETTLED = 1e-11  # of max|y|: a Newton step that moves no prediction further has done its work
-
-
-def huber_loss(residuals: np.ndarray, xi: float) -> tuple[float, np.ndarray]:
-    """Sum of H_xi(r) over `residuals` (n,), and H'_xi(r) (n,): r clipped to [-xi, xi] (paper eq. 2).
-
-    H_xi(r) = r^2 / 2 for |r| <= xi, else xi |r| - xi^2 / 2; xi may be infinite.
-    """
-    slopes = np.clip(residuals, -xi, xi)
-    return float(slopes @ (residuals - slopes / 2)), slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,34 +103,6 @@ class Manifold:
         return result
 
 
-class Factor:
-    """Cholesky factor of a symmetric positive definite matrix, its diagonal scaled to one beforehand.
-
-    A matrix that rounding made indefinite gets the least of 10, 100, … roundings added to its diagonal that
-    makes it definite; what that changes is for the caller's refinement to undo. ValueError when the matrix is
-    not finite.
-    """
-
-    def __init__(self, matrix: np.ndarray):
-        if not np.isfinite(matrix).all():
-            raise ValueError("products of feature values overflow: scale the columns of X to about one")
-        self._scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        scaled = matrix * self._scale * self._scale[:, None]
-        shift = len(matrix) * np.finfo(float).eps
-        while True:
-            try:
-                self._lower = linalg.cholesky(scaled, lower=True, check_finite=False)
-                return
-            except linalg.LinAlgError:
-                shift *= 10
-                scaled[np.diag_indices_from(scaled)] = 1 + shift
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        """The solution for a right-hand side (n,) or (n, k)."""
-        scale = self._scale if right.ndim == 1 else self._scale[:, None]
-        return scale * linalg.cho_solve((self._lower, True), scale * right, check_finite=False)
-
-
 class PenaltyInverse:
     """Products with R^-1, R = lam I + gamma psi^T M psi.
 
@@ -157,11 +123,11 @@ class PenaltyInverse:
                 gamma * manifold.view_gram(a) if manifold else np.zeros((view.stop - view.start,) * 2)
                 for a, view in enumerate(views)
             )
-        self._factors = [Factor(_plus_diagonal(matrix, lam)) for matrix in matrices]
+        self._factors = [Factor(plus_diagonal(matrix, lam)) for matrix in matrices]
         if coupled and self._blocks is views:
             self._features, self._gamma = manifold.features, gamma
             self._solved = self.solve(manifold.features.T)
-            self._coupling = Factor(_plus_diagonal(-gamma * (self._features @ self._solved), 1.0))
+            self._coupling = Factor(plus_diagonal(-gamma * (self._features @ self._solved), 1.0))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """R^-1 right for (D,) or (D, k)."""
@@ -215,7 +181,7 @@ class LabelSystem:
     def newton(self, quadratic: np.ndarray, target: np.ndarray, count: int) -> tuple[Solve, np.ndarray]:
         """As `FeatureSystem.newton`."""
         index = np.flatnonzero(quadratic)
-        factor = Factor(_plus_diagonal(self._kernel[np.ix_(index, index)], 2 * count))
+        factor = Factor(plus_diagonal(self._kernel[np.ix_(index, index)], 2 * count))
         phi, solved_phi = self._phi[index], self._solved_phi[:, index]
 
         def solve(right):
@@ -255,7 +221,7 @@ class Objective:
         )
         if labelled.size <= len(y):
             penalty = gamma * manifold.gram() if manifold is not None else np.zeros((labelled.size,) * 2)
-            self._system = FeatureSystem(labelled, y, self.column_weights, _plus_diagonal(penalty, lam))
+            self._system = FeatureSystem(labelled, y, self.column_weights, plus_diagonal(penalty, lam))
         else:
             phi = labelled.whole() * self.column_weights
             self._system = LabelSystem(phi, PenaltyInverse(views, lam, gamma, manifold))
@@ -360,12 +326,6 @@ class Objective:
 
 def _gram(features: np.ndarray) -> np.ndarray:
     return features.T @ features
-
-
-def _plus_diagonal(matrix: np.ndarray, value: float) -> np.ndarray:
-    """`matrix` itself with `value` added to its diagonal."""
-    matrix[np.diag_indices_from(matrix)] += value
-    return matrix
 
 
 def _view_values(features: np.ndarray, views: list[slice], theta: np.ndarray) -> np.ndarray:

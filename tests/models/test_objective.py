@@ -5,7 +5,9 @@ import pytest
 from scipy.optimize import check_grad
 
 from models.graphs import neighbor_laplacian
-from models.objective import Factor, FeatureRows, Manifold, Minimizer, Objective, huber_loss
+from models.linear_algebra import Factor
+from models.losses import huber_loss
+from models.objective import FeatureRows, Manifold, Minimizer, Objective
 
 RANDOM = np.random.default_rng(0)
 

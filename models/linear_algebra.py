@@ -1,0 +1,38 @@
+"""Symmetric positive definite systems."""
+
+import numpy as np
+from scipy import linalg
+
+
+class Factor:
+    """Cholesky factor of a symmetric positive definite matrix, its diagonal scaled to one beforehand.
+
+    A matrix that rounding made indefinite gets the least of 10, 100, … roundings added to its diagonal that
+    makes it definite; what that changes is for the caller's refinement to undo. ValueError when the matrix is
+    not finite.
+    """
+
+    def __init__(self, matrix: np.ndarray):
+        if not np.isfinite(matrix).all():
+            raise ValueError("products of feature values overflow: scale the columns of X to about one")
+        self._scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
+        scaled = matrix * self._scale * self._scale[:, None]
+        shift = len(matrix) * np.finfo(float).eps
+        while True:
+            try:
+                self._lower = linalg.cholesky(scaled, lower=True, check_finite=False)
+                return
+            except linalg.LinAlgError:
+                shift *= 10
+                scaled[np.diag_indices_from(scaled)] = 1 + shift
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """The solution for a right-hand side (n,) or (n, k)."""
+        scale = self._scale if right.ndim == 1 else self._scale[:, None]
+        return scale * linalg.cho_solve((self._lower, True), scale * right, check_finite=False)
+
+
+def plus_diagonal(matrix: np.ndarray, value: float) -> np.ndarray:
+    """`matrix` itself with `value` added to its diagonal."""
+    matrix[np.diag_indices_from(matrix)] += value
+    return matrix

@@ -1,0 +1,104 @@
+"""Every experiment of every paper still runs; what it measures is for the documents."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import data
+from benchmarks.data import DataError
+from benchmarks.papers.__main__ import METHODS, main
+from benchmarks.tables import Table
+
+PRESENT = [name for name in METHODS if name in main.list_commands(None)]
+EXPERIMENTS = [
+    (method, experiment)
+    for method in PRESENT
+    for experiment in import_module(f"benchmarks.papers.{method}").EXPERIMENTS
+]
+
+
+@pytest.mark.parametrize(("method", "experiment"), EXPERIMENTS)
+def test_every_experiment_gives_tables(method, experiment):
+    run = import_module(f"benchmarks.papers.{method}").EXPERIMENTS[experiment]
+    try:
+        tables = list(run(True))
+    except DataError as error:
+        pytest.skip(str(error))
+    assert tables
+    for table in tables:
+        assert table.rows
+        assert "|" in table.markdown()
+
+
+def test_one_experiment_is_printed_by_command():
+    result = CliRunner().invoke(main, ["hlr", "--quick", "--only", "curve-fitting"], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "### Noisy curve fitting\n\n| inverted" in result.output
+
+
+def test_an_unknown_experiment_and_absent_data_are_said(monkeypatch, tmp_path):
+    result = CliRunner().invoke(main, ["hlr", "--only", "weather"])
+    assert result.exit_code == 2
+    assert "no experiment 'weather'; expected some of" in result.output
+    monkeypatch.setenv("CROWDCOUNT_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match="set CROWDCOUNT_DATA"):
+        data.tabular("boston")
+    monkeypatch.setenv("CROWDCOUNT_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"no tabular/boston\.csv"):
+        data.tabular("boston")
+
+
+def test_a_table_is_markdown_and_refuses_a_row_that_does_not_fit():
+    table = Table("Errors", ["set", "MAE"], [["a|b", 12.3456], ["c", 0.0012], ["d", None], ["e", 7]], ["Seed 1."])
+    lines = table.markdown().splitlines()
+    assert lines[0] == "### Errors"
+    assert [line.replace(" ", "") for line in lines[2:8]] == [
+        "|set|MAE|", "|----|-----|", "|a\\|b|12.3|", "|c|0.001|", "|d||", "|e|7|",
+    ]  # fmt: skip
+    assert lines[-1] == "Seed 1."
+    with pytest.raises(ValueError, match="expected 2 cells"):
+        Table("Errors", ["set", "MAE"], [[1]])
+
+
+@pytest.mark.usefixtures("data_dir")
+class TestLoaders:
+    def test_tables(self):
+        X, y = data.tabular("boston")
+        assert X.shape == (506, 13)
+        assert y.shape == (506,)
+        assert data.tabular("robot_arm", n_targets=2)[1].shape == (600, 2)
+
+    @pytest.mark.parametrize("name", data.RAETSCH_SIZES)
+    def test_raetsch_splits_have_the_official_sizes_and_are_disjoint(self, name):
+        loaded = data.raetsch(name, n_splits=3)
+        assert set(loaded.y) == {-1, 1}
+        assert len(loaded.splits) == 3
+        for split in loaded.splits:
+            assert (len(split.train), len(split.test)) == data.RAETSCH_SIZES[name]
+            assert not np.intersect1d(split.train, split.test).size
+        official = name in ("breast_cancer", "german", "image")
+        assert loaded.provenance.startswith("official" if official else "random")
+
+    @pytest.mark.parametrize(("name", "first"), [("mall", 0), ("ucsd", 600)])
+    def test_ready_made_crowd_features(self, name, first):
+        loaded = data.crowd(name)
+        assert loaded.X.shape == (2000, 30)
+        assert np.flatnonzero(np.isfinite(loaded.y)).tolist() == list(range(first, first + 800))
+        assert sorted(np.concatenate(loaded.views)) == list(range(30))
+
+    def test_faces_and_curves(self):
+        images, persons = data.faces()
+        assert images.shape == (400, 112, 92)
+        assert np.bincount(persons).tolist() == [10] * 40
+        cca, rcst = data.diffusion_tensor_curves()
+        assert cca.shape == (100, 93)
+        assert rcst.shape == (100, 55)
+        assert np.isnan(rcst).any()
+        emg, acceleration = data.lip_curves()
+        assert emg.shape == acceleration.shape == (32, 641)
+        word = data.speech()[0]
+        assert word.word == "a"
+        assert word.tracts.shape == (8, 60)
+        assert word.sound.shape == (3001,)

@@ -128,11 +128,9 @@ def faces() -> tuple[np.ndarray, np.ndarray]:
 
 def diffusion_tensor_curves() -> tuple[np.ndarray, np.ndarray]:
     """DTI, first visit of 100 patients: cca (100, 93) and rcst (100, 55) float64, NaN where not measured."""
-    path = data_file("functional", "dti_visit1_ms.csv")
-    with path.open(newline="") as file:
+    with data_file("functional", "dti_visit1_ms.csv").open(newline="") as file:
         header, *lines = csv.reader(file)
-    table = np.array([[float(cell) if cell not in ("", "NA", "NaN") else np.nan for cell in line]
-                      for line in lines])  # fmt: skip
+    table = np.array([[np.nan if cell in ("", "NA") else float(cell) for cell in line] for line in lines])
     return tuple(table[:, [name.startswith(start) for name in header]] for start in ("cca", "rcst"))
 
 
@@ -165,7 +163,8 @@ def speech() -> list[Word]:
     words = []
     with data_file("functional", "speech_index.csv").open(newline="") as index:
         for row in csv.DictReader(index):
-            rate_hz, sound = wavfile.read(data_file("functional", "speech", f"{row['word']}.wav"))
-            tracts = np.loadtxt(data_file("functional", "speech", f"{row['word']}.csv"), delimiter=",", ndmin=2)
-            words.append(Word(row["word"], rate_hz, sound, tracts[: len(TRACTS)]))
+            word = row["word"]
+            rate_hz, sound = wavfile.read(data_file("functional", "speech", f"{word}.wav"))
+            tracts = np.loadtxt(data_file("functional", "speech", f"{word}.csv"), delimiter=",", ndmin=2)
+            words.append(Word(word, rate_hz, sound, tracts[: len(TRACTS)]))
     return words

@@ -29,10 +29,8 @@ def _file(name: str) -> Path:
 def _command(name: str) -> click.Command:
     """The command that runs a method's experiments; its help is the module's docstring."""
     options = [
-        click.Option(["--quick"], is_flag=True, help="A tiny size, to see that it runs: its figures mean nothing."),
-        click.Option(
-            ["--only"], multiple=True, metavar="EXPERIMENT", help="Only this experiment; may be repeated."
-        ),
+        click.Option(["--quick"], is_flag=True, help="A tiny size, to see that it runs."),
+        click.Option(["--only"], multiple=True, metavar="EXPERIMENT", help="Only this one; may be repeated."),
     ]
     text = ast.get_docstring(ast.parse(_file(name).read_text(encoding="utf-8")))
 

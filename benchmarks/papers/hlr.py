@@ -9,7 +9,9 @@ from models import HuberLossRegressor
 
 DIMENSIONS = 10
 #: Share of inverted signs, the paper's Sørensen-Dice index and its error (Table III).
-CURVE_FITTING = ((0.01, 1.0, 0.21), (0.10, 1.0, 0.23), (0.25, 0.89, 0.27), (0.50, 0.67, 0.75), (0.75, 0.39, 1.25))
+CURVE_FITTING = (
+    (0.01, 1.0, 0.21), (0.10, 1.0, 0.23), (0.25, 0.89, 0.27), (0.50, 0.67, 0.75), (0.75, 0.39, 1.25)
+)  # fmt: skip
 
 
 def dice_index(changed: np.ndarray, removed: np.ndarray) -> float:

@@ -51,7 +51,8 @@ def test_an_unknown_experiment_and_absent_data_are_said(monkeypatch, tmp_path):
 
 
 def test_a_table_is_markdown_and_refuses_a_row_that_does_not_fit():
-    table = Table("Errors", ["set", "MAE"], [["a|b", 12.3456], ["c", 0.0012], ["d", None], ["e", 7]], ["Seed 1."])
+    rows = [["a|b", 12.3456], ["c", 0.0012], ["d", None], ["e", 7]]
+    table = Table("Errors", ["set", "MAE"], rows, ["Seed 1."])
     lines = table.markdown().splitlines()
     assert lines[0] == "### Errors"
     assert [line.replace(" ", "") for line in lines[2:8]] == [

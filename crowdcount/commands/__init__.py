@@ -1,0 +1,12 @@
+"""The commands, one per file: each parses and calls one function that does not know click.
+
+Everything that takes time to import is imported by the commands that need it, when they run.
+"""
+
+from .count import count
+from .evaluate import evaluate
+from .scene import scene
+from .train import train
+
+#: In the order of the overview.
+COMMANDS = (count, scene, train, evaluate)

@@ -1,0 +1,115 @@
+"""What the commands share: exit codes, kinds of values, and options that mean the same everywhere."""
+
+import json
+import math
+from collections.abc import Callable
+from datetime import datetime
+from importlib import import_module
+
+import click
+
+from ..errors import CrowdCountError
+
+OK, FAILED, USAGE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def complain(error: BaseException) -> None:
+    """Print an error as one line on the standard error."""
+    notes = getattr(error, "__notes__", [])
+    line = " ".join("; ".join([str(error), *notes]).splitlines())
+    click.echo(f"crowdcount: {line}", err=True)
+
+
+class ParsedText(click.ParamType):
+    """A text that a function of this package parses, imported when it is needed."""
+
+    def __init__(self, name: str, module: str, function: str, splitter: str | None = None):
+        self.name = name
+        self._module = module
+        self._function = function
+        self.envvar_list_splitter = splitter
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        if not isinstance(value, str):
+            return value
+        parse: Callable = getattr(import_module(self._module), self._function)
+        try:
+            return parse(value)
+        except CrowdCountError as error:
+            return self.fail(str(error), param, ctx)
+
+
+class IsoTime(click.ParamType):
+    """A date and time as ISO 8601 writes them."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            return self.fail(f"expected an ISO 8601 time such as 2024-05-01T08:00:00, found {value!r}")
+
+
+POSITION = ParsedText("position", "crowdcount.video", "parse_position")
+POLYGON = ParsedText("polygon", "crowdcount.scene", "parse_polygon", splitter=";")
+PERSON = ParsedText("person", "crowdcount.scene", "parse_person", splitter=";")
+POSITIVE = click.FloatRange(0, min_open=True)
+
+
+def model_option(text: str, required: bool = False) -> Callable:
+    """The option that names a model file."""
+    return click.option("--model", "-m", metavar="FILE", required=required, help=text)
+
+
+scene_option = click.option("--scene", metavar="FILE", help="Scene file, made by `crowdcount scene`.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show errors and results only.")
+timeout_option = click.option(
+    "--timeout",
+    type=POSITIVE,
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a stream may be silent.",
+)
+
+
+def dataset_options(command: Callable) -> Callable:
+    """What the commands that read a labelled data set have in common."""
+    options = [
+        click.argument("dataset"),
+        click.option(
+            "--frames",
+            metavar="A-B",
+            help="Only these frames, in the data set's own numbering: 1-400,601-800.",
+        ),
+        click.option("--counts", metavar="FILE", help="Counts of a video: CSV of frame (from 0) and count."),
+        click.option("--mot", metavar="FILE", help="People of a video: MOT Challenge ground truth."),
+        click.option(
+            "--annotated",
+            metavar="A-B",
+            help="Frames that the MOT file covers, as it numbers them; by default first to last row.",
+        ),
+        scene_option,
+        click.option(
+            "--cache",
+            metavar="FOLDER",
+            help="Folder in which the measured features are kept for the next run.",
+        ),
+        click.option("--json", is_flag=True, help="Print the result as one line of JSON."),
+        quiet_option,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def json_line(content: dict) -> str:
+    """The content as JSON, with null for numbers that are unknown (NaN)."""
+    known = {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in content.items()
+    }
+    return json.dumps(known, allow_nan=False)

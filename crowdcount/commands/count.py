@@ -1,0 +1,86 @@
+"""`crowdcount count`."""
+
+import sys
+
+import click
+
+from ..errors import CrowdCountError, OutputError
+from .common import (
+    FAILED,
+    POSITION,
+    POSITIVE,
+    SOME_FAILED,
+    IsoTime,
+    complain,
+    model_option,
+    quiet_option,
+    scene_option,
+    timeout_option,
+)
+
+
+@click.command()
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="File for the counts, - for the standard output; by default STEM.counts.csv in the working folder.",
+)
+@click.option(
+    "--format",
+    type=click.Choice(["csv", "jsonl", "parquet"]),
+    help="Format of the counts; by default the output's suffix, else csv.",
+)
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Count every Nth frame.")
+@click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
+@click.option("--end", type=POSITION, help="Where to stop, itself not counted: a frame, 2.5s or HH:MM:SS.")
+@model_option("Model file, made by `crowdcount train`; by default the bundled one.")
+@scene_option
+@click.option("--save-scene", metavar="FILE", help="Save the scene that was used, .json or .npz.")
+@click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
+@click.option("--fps", type=POSITIVE, help="Frames per second of images, or in place of what a file says.")
+@timeout_option
+@click.option("--plot", metavar="FILE", help="Picture to draw of the counts over time, .png, .svg or .pdf.")
+@click.option("--overlay", metavar="FILE", help="Video to write with the counts drawn in, .mp4 or .avi.")
+@quiet_option
+def count(
+    sources: tuple[str, ...],
+    output: str | None,
+    format: str | None,
+    model: str | None,
+    scene: str | None,
+    save_scene: str | None,
+    plot: str | None,
+    overlay: str | None,
+    timeout: float,
+    quiet: bool,
+    **options,
+) -> None:
+    """Count the people in each SOURCE, the default command.
+
+    A SOURCE is a video file, a folder or a pattern ('shots/*.jpg') of images, the number of a camera or the
+    URL of a stream. A file named like a command is given as ./train.
+
+    Exit codes: 0 all counted, 1 failed, 2 wrong usage, 3 some sources failed, 130 interrupted (what was
+    counted is kept).
+    """
+    from ..jobs import count_sources, plan_counting
+    from ..terminal import Terminal
+
+    read = [path for path in (model, scene) if path is not None]
+    try:
+        jobs = plan_counting(
+            sources, output=output, format=format, plot=plot, overlay=overlay, scene=save_scene, keep=read
+        )
+    except OutputError as error:
+        raise click.UsageError(str(error)) from error
+    watcher = Terminal(quiet, bar=not (output == "-" and sys.stdout.isatty()))
+    failed = count_sources(jobs, model=model, scene=scene, watcher=watcher, timeout_s=timeout, **options)
+    if len(jobs) == 1 and failed:
+        raise failed[0][1]
+    for job, error in failed:
+        complain(error if job.label in str(error) else CrowdCountError(f"{job.label}: {error}"))
+    if failed:
+        watcher.say(f"{len(jobs) - len(failed)} of {len(jobs)} sources counted")
+        sys.exit(SOME_FAILED if len(failed) < len(jobs) else FAILED)

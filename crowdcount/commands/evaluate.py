@@ -1,0 +1,26 @@
+"""`crowdcount evaluate`."""
+
+from dataclasses import asdict
+
+import click
+
+from .common import dataset_options, json_line, model_option
+
+
+@click.command()
+@dataset_options
+@model_option("Model file to judge; by default the bundled one.")
+def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options) -> None:
+    """Measure a model's error on DATASET.
+
+    DATASET and its labels are given as to `crowdcount train`.
+    """
+    from ..jobs import evaluate_model
+    from ..results import print_result
+    from ..terminal import Terminal, evaluation_report
+
+    evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
+    if json:
+        print_result(json_line({**asdict(evaluation.metrics), "seconds": evaluation.seconds}))
+    else:
+        print_result("\n".join(evaluation_report(evaluation)))

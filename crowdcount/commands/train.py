@@ -1,0 +1,37 @@
+"""`crowdcount train`."""
+
+from dataclasses import asdict
+
+import click
+
+from .common import dataset_options, json_line, model_option
+
+
+@click.command()
+@dataset_options
+@model_option("Model file to write (.npz).", required=True)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Share of frames whose true count the intervals shall hold.",
+)
+def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
+    """Train a model on DATASET.
+
+    DATASET is a Mall folder, a UCSD-style folder, a video or images with --counts or --mot, or a table of
+    ready-made features. Frames without a label take part as unlabelled ones.
+    """
+    from ..jobs import train_model
+    from ..results import print_result
+    from ..terminal import Terminal, training_report
+
+    training = train_model(dataset, model, watcher=Terminal(quiet), **options)
+    if json:
+        names = ("n_unlabelled", "block_biases", "coef0", "lam", "n_refinements", "gamma", "seconds")
+        facts = {name: getattr(training, name) for name in names}
+        removed = [asdict(label) for label in training.removed]
+        print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
+    else:
+        print_result("\n".join(training_report(training, model)))

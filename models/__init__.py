@@ -4,6 +4,7 @@ from .count_regressor import CountRegressor
 from .functional import FunctionalRegressor
 from .hlr import HuberLossRegressor
 from .intervals import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
+from .super_sparse import SuperSparseRegressor, prototype_path
 from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "CountRegressor",
     "FunctionalRegressor",
     "HuberLossRegressor",
+    "SuperSparseRegressor",
     "blocked_quantile",
     "conformal_quantile",
     "count_interval",
@@ -19,4 +21,5 @@ __all__ = [
     "count_scale",
     "normalised_scores",
     "out_of_fold",
+    "prototype_path",
 ]

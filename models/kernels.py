@@ -1,6 +1,6 @@
 """Kernels as explicit feature maps: exact for polynomials, to rounding for every other kernel."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -9,11 +9,16 @@ from math import comb, factorial, sqrt
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.preprocessing import normalize
 
 POLYNOMIAL_KERNELS = ("poly", "polynomial")
+DIFFERENTIABLE_KERNELS = ("linear", *POLYNOMIAL_KERNELS, "rbf", "sigmoid", "cosine")
 DUAL_ROWS = 5_000  # rows of a kernel matrix at most
 BLOCK_ROWS = 512  # evaluated at a time: their features stay in the processor's cache
 PARAMETERS = ("gamma", "coef0", "degree")
+
+#: Takes weights (n_left, n_right) and gives sum_i weights_ij dk(left_i, right_j)/dright_j, (n_right, d).
+Pullback = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,44 @@ class Kernel:
             degree=int(self.degree),
         )
 
+    @property
+    def differentiable(self) -> bool:
+        """Whether `matrix_and_pullback` knows the kernel's derivative."""
+        return self.name in DIFFERENTIABLE_KERNELS
+
+    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """Kernel values as `matrix` gives them, and the derivatives in the rows of `right`.
+
+        Where a kernel has none (cosine at a row of zeros) 0 takes its place. ValueError for a kernel that is
+        not `differentiable`.
+        """
+        if not self.differentiable:
+            raise ValueError(f"expected a kernel with a derivative, not {self.name!r}")
+        values = self.matrix(left, right)
+        if self.name == "rbf":
+            return values, lambda weights: 2 * self.gamma * pulled(weights * values, left, right)
+        if self.name == "cosine":
+            length = np.linalg.norm(right, axis=1, keepdims=True)
+            inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+
+            def along_the_sphere(weights):
+                radial = (weights * values).sum(axis=0)[:, None] * (right * inverse)
+                return inverse * (weights.T @ normalize(left) - radial)
+
+            return values, along_the_sphere
+        if self.name == "linear":
+            slopes = 1.0
+        elif self.name == "sigmoid":
+            slopes = self.gamma * (1 - values**2)
+        else:
+            inner = self.gamma * (left @ right.T) + self.coef0
+            slopes = self.gamma * self.degree * inner ** (int(self.degree) - 1)
+        return values, lambda weights: (weights * slopes).T @ left
+
+    def expansions(self, support: np.ndarray, coefficients: np.ndarray) -> "list[Expansion]":
+        """The function z -> sum_p k(z, support_p) coefficients_p, for `support` (p, d)."""
+        return [Expansion(np.arange(support.shape[1]), self, support, coefficients)]
+
     def map_size(self, n_columns: int) -> int | None:
         """Number of columns of the exact finite feature map, None where the kernel has none."""
         if self.name == "linear":
@@ -73,6 +116,11 @@ class Kernel:
                 return comb(n_columns + int(self.degree), int(self.degree))
             return comb(n_columns + int(self.degree) - 1, int(self.degree))
         return None
+
+
+def pulled(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """sum_i weights_ij (left_i - right_j): (n_right, d), for `weights` (n_left, n_right)."""
+    return weights.T @ left - weights.sum(axis=0)[:, None] * right
 
 
 @dataclass(frozen=True)
@@ -213,6 +261,49 @@ class Expansion:
         if not len(self.support):
             return np.zeros(len(rows))
         return self.kernel.matrix(view, self.support) @ self.coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSum:
+    """The similarity sum_a weights_a k^a(x^a, z^a) over views, whose columns of X are `columns`_a."""
+
+    columns: tuple[np.ndarray, ...]
+    kernels: tuple[Kernel, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def differentiable(self) -> bool:
+        return all(kernel.differentiable for kernel in self.kernels)
+
+    def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Similarities (n_left, n_right) between the rows of `left` and `right`, float64."""
+        return sum(
+            weight * kernel.matrix(left[:, view], right[:, view])
+            for view, kernel, weight in zip(self.columns, self.kernels, self.weights, strict=True)
+        )
+
+    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """As `Kernel.matrix_and_pullback`."""
+        parts = [
+            kernel.matrix_and_pullback(left[:, view], right[:, view])
+            for view, kernel in zip(self.columns, self.kernels, strict=True)
+        ]
+
+        def pullback(weights):
+            result = np.zeros_like(right)
+            for view, weight, (_, pull) in zip(self.columns, self.weights, parts, strict=True):
+                result[:, view] += weight * pull(weights)
+            return result
+
+        values = sum(weight * part for weight, (part, _) in zip(self.weights, parts, strict=True))
+        return values, pullback
+
+    def expansions(self, support: np.ndarray, coefficients: np.ndarray) -> list[Expansion]:
+        """As `Kernel.expansions`."""
+        return [
+            Expansion(view, kernel, support[:, view], weight * coefficients)
+            for view, kernel, weight in zip(self.columns, self.kernels, self.weights, strict=True)
+        ]
 
 
 def evaluate(expansions: Sequence[Expansion], rows: np.ndarray) -> np.ndarray:

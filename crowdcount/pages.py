@@ -1,0 +1,120 @@
+"""Reports as one self-contained HTML page: no script, nothing fetched, readable in light and dark.
+
+A page is built of `Markup`: text that is HTML already. All other text is escaped wherever it goes.
+"""
+
+import base64
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from .errors import OutputError
+from .storage import atomic_path
+
+PAGE_SUFFIXES = (".html", ".htm")
+_QUALITY = 85  # of pictures, as JPEG counts it
+_STYLE = """
+:root { color-scheme: light dark; --ink: #262626; --grey: #6b6b6b; --line: #dddddd; --ground: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --grey: #a0a0a0; --line: #3c3c3c; --ground: #1b1b1b; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--ground);
+  max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; overflow-wrap: anywhere; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+p.note { color: var(--grey); }
+div.wide { overflow-x: auto; }
+table { border-collapse: collapse; }
+th { text-align: left; font-weight: 600; color: var(--grey); }
+th, td { padding: .35rem 1.2rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+.number { text-align: right; font-variant-numeric: tabular-nums; }
+img { max-width: 100%; height: auto; }
+"""
+
+
+class Markup(str):
+    """Text that is HTML already, and goes into a page as it is."""
+
+
+def page(title: str, parts: Iterable[Markup]) -> str:
+    """A whole HTML document: the title as its heading, then the parts."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n{''.join(parts)}</body>\n</html>\n"
+    )
+
+
+def write_page(path: str | Path, title: str, parts: Iterable[Markup]) -> None:
+    """Write a page, whole or not at all; OutputError when it cannot be written."""
+    text = page(title, parts).encode(errors="replace")
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(text)
+
+
+def section(heading: str, *parts: Markup) -> Markup:
+    """A heading with what belongs to it."""
+    return Markup(f"<section>\n<h2>{escape(heading)}</h2>\n{''.join(parts)}</section>\n")
+
+
+def paragraph(text: str, note: bool = False) -> Markup:
+    """A paragraph, in grey when it is a side note."""
+    kind = ' class="note"' if note else ""
+    return Markup(f"<p{kind}>{_html(text)}</p>\n")
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
+    """A table whose cells are texts, numbers (aligned to the right) or `Markup` such as a `picture`."""
+    rows = [list(row) for row in rows]
+    numeric = [bool(rows) and all(_is_number(row[k]) for row in rows) for k in range(len(header))]
+    classes = [' class="number"' if right else "" for right in numeric]
+    head = "".join(f"<th{c}>{_html(name)}</th>" for c, name in zip(classes, header, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{c}>{_html(cell)}</td>" for c, cell in zip(classes, row, strict=True))
+        + "</tr>\n"
+        for row in rows
+    )
+    rules = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>"
+    return Markup(f'<div class="wide"><table>\n{rules}\n</table></div>\n')
+
+
+def picture(image: np.ndarray | bytes, description: str, width: int | None = None) -> Markup:
+    """A picture inside the page.
+
+    Parameters
+    ----------
+    image : (H, W, 3) uint8 or bytes
+        Pixels (blue, green, red), kept as JPEG; or an SVG drawing.
+    description : str
+        What stands in its place for those who cannot see it.
+    width : int, optional
+        Largest width in pixels, to which pixels are reduced; drawings keep their own.
+    """
+    is_drawing = isinstance(image, bytes)
+    data = base64.b64encode(image if is_drawing else _jpeg(image, width)).decode()
+    kind = "svg+xml" if is_drawing else "jpeg"
+    return Markup(f'<img src="data:image/{kind};base64,{data}" alt="{escape(description)}">')
+
+
+def _jpeg(image_bgr: np.ndarray, width: int | None) -> bytes:
+    height, full = image_bgr.shape[:2]
+    if width is not None and full > width:
+        size_wh = width, max(1, round(height * width / full))
+        image_bgr = cv2.resize(image_bgr, size_wh, interpolation=cv2.INTER_AREA)
+    written, encoded = cv2.imencode(".jpg", image_bgr, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+    if not written:
+        raise OutputError(f"a picture of {full}x{height} pixels cannot be kept as JPEG; reduce it")
+    return encoded.tobytes()
+
+
+def _is_number(cell: object) -> bool:
+    return isinstance(cell, (int, float)) and not isinstance(cell, bool)
+
+
+def _html(cell: object) -> str:
+    return cell if isinstance(cell, Markup) else escape(str(cell))

@@ -1,5 +1,6 @@
 """Numbers to counts: the regressors. A leaf package that knows neither `crowdcount` nor `features`."""
 
+from .beta_svm import BetaSVMClassifier
 from .count_regressor import CountRegressor
 from .functional import FunctionalRegressor
 from .hlr import HuberLossRegressor
@@ -8,6 +9,7 @@ from .super_sparse import SuperSparseRegressor, prototype_path
 from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
 
 __all__ = [
+    "BetaSVMClassifier",
     "BlockedKFold",
     "CountMetrics",
     "CountRegressor",

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from .kernels import Expansion, Kernel, evaluate
+from .labels import check_labels
 
 STARTS = ("semi-supervised", "standard", "k-nn", "proportions", "experts")
 KERNELS = ("linear", "poly", "rbf")
@@ -307,13 +308,11 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         if self.start == "experts":
-            votes = _shares(y, ndim=2, what="votes 0, 1 or NaN")
+            votes = check_array(y, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
             check_consistent_length(X, votes)
-            return self._mean(votes)
+            return self._mean(votes, "votes 0, 1 or NaN")
         if self.start == "proportions":
-            shares = _shares(y, ndim=1, what="shares from 0 to 1 or NaN")
-            check_consistent_length(X, shares)
-            return self._mean(shares[:, None])
+            return self._mean(check_labels(X, y)[:, None], "shares from 0 to 1 or NaN")
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         known = ~_is_missing(y)
@@ -335,13 +334,16 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
             confidence = neighbour_share(X, confidence == 1, known, self.n_neighbors)
         return confidence, known
 
-    def _mean(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _mean(self, shares: np.ndarray, expected: str) -> tuple[np.ndarray, np.ndarray]:
         """Mean (n,) of what is known of each row of `shares` (n, k), one half where nothing is."""
         self.classes_ = np.array([0, 1])
         given = ~np.isnan(shares)
         known = given.any(axis=1)
         if not known.any():
-            raise ValueError("expected at least one share or vote, but y is NaN everywhere")
+            raise ValueError("expected at least one vote, but y is NaN everywhere")
+        low, high = np.nanmin(shares), np.nanmax(shares)
+        if low < 0 or high > 1:
+            raise ValueError(f"expected {expected} in y, got values from {low:g} to {high:g}")
         totals = np.where(given, shares, 0).sum(axis=1)
         return np.where(known, totals / np.maximum(given.sum(axis=1), 1), _UNDECIDED), known
 
@@ -373,16 +375,6 @@ def mean_distance(rows: np.ndarray) -> float:
     spaced = rows[np.linspace(0, len(rows) - 1, min(len(rows), SCALE_ROWS)).astype(int)]
     distances = pdist(spaced)
     return float(distances.mean() if len(distances) else 0.0) or 1.0
-
-
-def _shares(y, ndim: int, what: str) -> np.ndarray:
-    shares = check_array(
-        y, ensure_2d=ndim == 2, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y"
-    )
-    shares = shares if ndim == 2 else column_or_1d(shares, warn=True)
-    if not (np.isnan(shares) | ((shares >= 0) & (shares <= 1))).all():
-        raise ValueError(f"expected {what} in y, got values from {np.nanmin(shares)} to {np.nanmax(shares)}")
-    return shares
 
 
 def _is_missing(y: np.ndarray) -> np.ndarray:

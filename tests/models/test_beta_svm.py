@@ -271,8 +271,9 @@ def test_works_in_pipeline_grid_search_and_clone(moons):
         ({"kernel_params": {"width": 1}}, [0, 1], "unknown kernel parameters"),
         ({}, [np.nan, np.nan], "at least one label"),
         ({}, [0, 1, 2], "Only binary"),
-        ({"start": "proportions"}, [0, 30], "shares from 0 to 1 or NaN in y, got values from 0.0 to 30.0"),
-        ({"start": "proportions"}, [np.nan, np.nan], "at least one share or vote"),
+        ({"start": "proportions"}, [0, 30], "shares from 0 to 1 or NaN in y, got values from 0 to 30"),
+        ({"start": "proportions"}, [np.nan, np.nan], "at least one label"),
+        ({"start": "experts"}, [[np.nan], [np.nan]], "at least one vote"),
         ({"start": "experts"}, [[0, 2], [1, 1]], "votes 0, 1 or NaN"),
     ],
 )

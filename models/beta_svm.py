@@ -30,6 +30,7 @@ KERNELS = ("linear", "poly", "rbf")
 SCALE_ROWS = 2000  # rows whose mean distance is the Gaussian kernel's scale at most
 _SOLVER_TOL = 1e-6  # of libsvm: largest violation of the optimality conditions
 _UNDECIDED = 0.5
+_NOTHING = 1e-12  # confidence that is rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,8 @@ class Separator:
     objective : float
         |theta|^2 / 2 + sum_i c_i sum_sigma beta_i^sigma hinge(sigma h(x_i)).
     gap : float
-        Objective less that of the dual solution, relative to the objective: how far from the minimum h can
-        be at most.
+        Objective less that of the dual solution, in units of the objective of h = 0 (the sum of all costs):
+        how far from the minimum h can be at most.
     """
 
     expansion: Expansion
@@ -67,7 +68,7 @@ def separate(rows: np.ndarray, confidence: np.ndarray, costs: np.ndarray, kernel
     n = len(rows)
     signs = np.repeat([1.0, -1.0], n)
     bounds = np.concatenate([costs * confidence, costs * (1 - confidence)])  # of the multipliers alpha
-    present = np.flatnonzero(bounds > 0)
+    present = np.flatnonzero(bounds > _NOTHING * costs.max())
     coefficients, intercept, alphas = np.zeros(n), signs[present[0]], 0.0
     if np.ptp(signs[present]) > 0:
         machine = SVC(
@@ -82,8 +83,8 @@ def separate(rows: np.ndarray, confidence: np.ndarray, costs: np.ndarray, kernel
     values = evaluate([expansion], rows)
     norm = coefficients @ values
     objective = norm / 2 + costs @ risk(values + intercept, confidence)
-    gap = max(0.0, objective - (alphas - norm / 2)) / max(objective, np.finfo(float).tiny)
-    return Separator(expansion, float(intercept), float(objective), float(gap) if alphas else 0.0)
+    gap = max(0.0, objective - (alphas - norm / 2)) / costs.sum()
+    return Separator(expansion, float(intercept), float(objective), float(gap))
 
 
 def risk(decision: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -220,7 +221,7 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
     objective_path_ : ndarray of shape (n_iter_,)
         Objective of each round's SVM: |theta|^2 / 2 plus the weighted beta-risk. It never rises.
     optimality_ : float
-        Relative duality gap of the last SVM.
+        Duality gap of the last SVM, in units of the objective of a decision function that is 0.
     n_iter_ : int
         Rounds done.
 

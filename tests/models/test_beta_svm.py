@@ -104,7 +104,7 @@ def test_the_svm_on_the_doubled_set_agrees_with_a_general_convex_solver(kernel):
     np.testing.assert_allclose(found.decide(rows) - found.intercept, root @ theta.value, atol=2e-3)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(4, 40),
@@ -126,7 +126,7 @@ def test_the_objective_never_rises_and_every_svm_is_certified(seed, n, start, C,
     model = BetaSVMClassifier(C=C, kernel=kernel, start=start, keep_certain=keep_certain).fit(X, y)
     assert (np.diff(model.objective_path_) <= 0).all()
     assert len(model.objective_path_) == model.n_iter_ <= 20
-    assert model.optimality_ <= 1e-5
+    assert model.optimality_ <= 1e-6
     assert ((model.confidence_ >= 0) & (model.confidence_ <= 1)).all()
     h = model.decision_function(X)
     alone = model.expansion_.evaluate(model.expansion_.support) @ model.expansion_.coefficients / 2

@@ -2,8 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -104,6 +104,112 @@ class RemovedLabel:
     refinement: int
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What blocked cross-validation chooses.
+
+    Attributes
+    ----------
+    coef0, lam, gamma : float
+        Of the views' quadratic kernels, and HLR's weights.
+    n_refinements : int
+        0: no label is pruned.
+    """
+
+    coef0: float
+    lam: float
+    n_refinements: int = 0
+    gamma: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64."""
+
+    setting: Setting
+    metrics: CountMetrics
+    predictions: np.ndarray
+
+
+class Fitting:
+    """Measured frames that a regressor is fitted to, and the choice of its setting.
+
+    Attributes
+    ----------
+    labelled : (n_labels,) int64
+        Rows of the table that have a label.
+    numbers : (n_labels,) int64
+        Their frames, in the data set's own numbering.
+    labels : (n_labels,) float64
+    folds : BlockedKFold
+    """
+
+    def __init__(self, table: FeatureTable, dataset: Dataset):
+        counts = dataset.counts[table.rows]
+        self.labelled = np.flatnonzero(np.isfinite(counts))
+        self.numbers = dataset.numbers[table.rows][self.labelled]
+        self.labels = counts[self.labelled]
+        self.folds = BlockedKFold(N_BLOCKS)
+        self._features = table.features
+        self._counts = counts
+        self._views = [np.array(view) for view in table.views]  # lists take long to clone
+        unlabelled = np.flatnonzero(np.isnan(counts))
+        thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
+        self._fitted = np.sort(np.concatenate([self.labelled, thinned]))
+
+    def validated(self, setting: Setting) -> Validated:
+        """Judge a setting."""
+        rows = self._fitted if setting.gamma else self.labelled
+        counts = self._counts[rows]
+        predictions = out_of_fold(self._regressor(setting), self._features[rows], counts, self.folds)
+        predictions = predictions[np.isfinite(counts)]
+        return Validated(setting, count_metrics(self.labels, predictions), predictions)
+
+    def choose(self) -> Validated:
+        """The setting with the lowest mean absolute error, one question after the other."""
+        grid = (Setting(coef0, coef0 * lam) for coef0, lam in product(COEF0S, LAMBDAS))
+        best = self._best(map(self.validated, grid))
+        best = self._best([best, self.validated(replace(best.setting, n_refinements=N_REFINEMENTS))])
+        if len(self._fitted) > len(self.labelled):
+            lam = best.setting.lam
+            manifold = (replace(best.setting, gamma=share * lam) for share in RELATIVE_GAMMAS)
+            best = self._best([best, *map(self.validated, manifold)])
+        return best
+
+    def fit(self, setting: Setting) -> CountRegressor:
+        """The regressor of a setting, fitted to all frames."""
+        return self._regressor(setting).fit(self._features[self._fitted], self._counts[self._fitted])
+
+    def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
+        """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
+        labelled = np.isfinite(self._counts[self._fitted])
+        removed_at = regressor.regressor_.removed_at_[labelled]
+        removed = [
+            RemovedLabel(
+                int(self.numbers[i]), float(self.labels[i]), float(predictions[i]), int(removed_at[i])
+            )
+            for i in np.flatnonzero(removed_at >= 0)
+        ]
+        return tuple(sorted(removed, key=lambda one: (one.refinement, -abs(one.label - one.prediction))))
+
+    def _regressor(self, setting: Setting) -> CountRegressor:
+        return CountRegressor(
+            HuberLossRegressor(
+                views=self._views,
+                kernel="poly",
+                kernel_params={"degree": 2, "coef0": setting.coef0},
+                lam=setting.lam,
+                gamma=setting.gamma,
+                between_views=None,
+                n_refinements=setting.n_refinements,
+            )
+        )
+
+    @staticmethod
+    def _best(judged: Iterable[Validated]) -> Validated:
+        return min(judged, key=lambda one: one.metrics.mae)
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """A trained model with what was found on the way.
@@ -187,89 +293,53 @@ def train(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    wanted = _selected(dataset, frames)
-    _check_labels(dataset, wanted, MIN_LABELS)
-    table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
-    n_labels = _check_labels(dataset, table.rows, MIN_LABELS)
-    labels = dataset.counts[table.rows]
-    folds = BlockedKFold(N_BLOCKS)
-    views = [np.array(view) for view in table.views]  # lists take long to clone
-
-    def candidate(coef0, lam, n_refinements, gamma):
-        return CountRegressor(
-            HuberLossRegressor(
-                views=views,
-                kernel="poly",
-                kernel_params={"degree": 2, "coef0": coef0},
-                lam=lam,
-                gamma=gamma,
-                between_views=None,
-                n_refinements=n_refinements,
-            )
-        )
-
-    labelled = np.isfinite(labels)
-    unlabelled = np.flatnonzero(~labelled)
-    thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
-    fitted = np.sort(np.concatenate([np.flatnonzero(labelled), thinned]))
-
-    def validated(*setting):
-        """Blocked cross-validation error of a setting, its held-out predictions, and the setting."""
-        rows = fitted if setting[-1] else np.flatnonzero(labelled)
-        predictions = out_of_fold(candidate(*setting), table.features[rows], labels[rows], folds)
-        predictions = predictions[np.isfinite(labels[rows])]
-        return count_metrics(labels[labelled], predictions).mae, predictions, setting
-
-    def error(tried):
-        return tried[0]
-
-    best = min((validated(coef0, coef0 * lam, 0, 0.0) for coef0, lam in product(COEF0S, LAMBDAS)), key=error)
-    coef0, lam, *_ = best[-1]
-    best = min(best, validated(coef0, lam, N_REFINEMENTS, 0.0), key=error)
-    if len(unlabelled):
-        n_refinements = best[-1][2]
-        manifold = (validated(coef0, lam, n_refinements, share * lam) for share in RELATIVE_GAMMAS)
-        best = min(best, *manifold, key=error)
-    _, held_out, setting = best
-    metrics = count_metrics(labels[labelled], held_out)
-    blocks = [test for _, test in folds.split(held_out)]
-    errors = held_out - labels[labelled]
-    scores = normalised_scores(labels[labelled], held_out)
-
-    regressor = candidate(*setting).fit(table.features[fitted], labels[fitted])
-    removed_at = regressor.regressor_.removed_at_[np.isfinite(labels[fitted])]
-    numbers = dataset.numbers[table.rows][labelled]
-    removed = [
-        RemovedLabel(int(numbers[i]), float(labels[labelled][i]), float(held_out[i]), int(removed_at[i]))
-        for i in np.flatnonzero(removed_at >= 0)
-    ]
+    table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
+    fitting = Fitting(table, dataset)
+    best = fitting.choose()
+    errors = best.predictions - fitting.labels
+    scores = normalised_scores(fitting.labels, best.predictions)
+    blocks = [test for _, test in fitting.folds.split(errors)]
+    regressor = fitting.fit(best.setting)
     model = CounterModel(
         regressor,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
-        usual_outside=_usual_outside(table.features[labelled], folds),
+        usual_outside=_usual_outside(table.features[fitting.labelled], fitting.folds),
         scene=table.scene,
         rate=table.rate,
         facts={
             "trained_on": dataset.name,
-            "labelled_frames": n_labels,
-            "cross_validation": asdict(metrics),
-            "coef0": setting[0],
-            "lam": setting[1],
-            "n_refinements": setting[2],
-            "gamma": setting[3],
+            "labelled_frames": len(errors),
+            "cross_validation": asdict(best.metrics),
+            **asdict(best.setting),
         },
     )
     return Training(
         model,
-        metrics,
+        best.metrics,
         tuple(float(errors[block].mean()) for block in blocks),
-        len(unlabelled),
-        *setting,
-        tuple(sorted(removed, key=lambda label: label.refinement)),
-        time.perf_counter() - began,
+        len(table.rows) - len(errors),
+        **asdict(best.setting),
+        removed=fitting.removed(regressor, best.predictions),
+        seconds=time.perf_counter() - began,
     )
+
+
+def measure_labelled(
+    dataset: Dataset,
+    frames: str | None = None,
+    *,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`."""
+    wanted = _selected(dataset, frames)
+    _check_labels(dataset, wanted, MIN_LABELS)
+    table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
+    _check_labels(dataset, table.rows, MIN_LABELS)
+    return table
 
 
 def evaluate(
@@ -404,15 +474,14 @@ def _selected(dataset: Dataset, frames: str | None) -> np.ndarray:
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
 
 
-def _check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> int:
-    """Number of labels of some rows (a mask or indices); DatasetError when there are fewer than `least`."""
+def _check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:
+    """DatasetError when some rows (a mask or indices) have fewer than `least` labels."""
     n_labels = int(np.isfinite(dataset.counts[rows]).sum())
     if n_labels < least:
         raise DatasetError(
             f"expected at least {least} labelled frames that can be decoded, found {n_labels} in "
             f"{dataset.name} among those asked for; label more frames"
         )
-    return n_labels
 
 
 def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:

@@ -12,21 +12,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import cv2
 import numpy as np
 
 from .counting import SAMPLED_FRAMES, Counting, open_counting
-from .datasets import Dataset, load_dataset
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
 from .model import default_model, load_model
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable
-from .training import Evaluation, Training, evaluate, train
 from .video import open_source
+
+if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from .datasets import Dataset
+    from .training import Evaluation, Training
 
 PICTURE_SUFFIXES = (".png", ".jpg")
 SCENE_SUFFIXES = (".json", ".npz")
@@ -126,7 +128,7 @@ class Watcher(Protocol):
     def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
         """A source is counted and its files are written."""
 
-    def loaded(self, dataset: Dataset) -> None:
+    def loaded(self, dataset: "Dataset") -> None:
         """A data set's labels are read."""
 
 
@@ -366,7 +368,7 @@ def train_model(
     annotated: str | None = None,
     watcher: Watcher,
     **options,
-) -> Training:
+) -> "Training":
     """Train on a data set and save the model.
 
     Parameters
@@ -385,6 +387,8 @@ def train_model(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
+    from .training import train
+
     if any(file is not None and _same(Path(model_path), Path(file)) for file in (path, scene, counts, mot)):
         raise OutputError(f"{model_path} would be written over, but is read too; choose another name")
     check_writable(model_path)
@@ -412,7 +416,7 @@ def evaluate_model(
     annotated: str | None = None,
     watcher: Watcher,
     **options,
-) -> Evaluation:
+) -> "Evaluation":
     """Measure a model's error on a data set.
 
     Parameters
@@ -428,6 +432,8 @@ def evaluate_model(
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
+    from .training import evaluate
+
     loaded = default_model() if model is None else load_model(model)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
     with watcher.progress() as show:
@@ -439,8 +445,10 @@ def evaluate_model(
         return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
 
 
-def _load_dataset(path, scene, labels, watcher, show) -> tuple[Dataset, Scene | None]:
+def _load_dataset(path, scene, labels, watcher, show) -> tuple["Dataset", Scene | None]:
     """A data set with its labels, and the scene of a file if one is given; tells the watcher."""
+    from .datasets import load_dataset
+
     show(f"looking at {path}", 0, None, None)
     loaded_scene = None if scene is None else load_scene(scene)
     dataset = load_dataset(path, roi_scene=loaded_scene, **labels)

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from models import CountRegressor
-from models.intervals import count_scale
+from models import CountPredictor, count_scale
 
 from .errors import ModelError, SceneError
 from .scene import Scene, scene_of
@@ -31,7 +30,7 @@ class CounterModel:
 
     Attributes
     ----------
-    regressor : CountRegressor
+    regressor : CountPredictor
         Maps a row of features to a number of people.
     columns : tuple of str
         Name of each column; measurements with other columns are refused.
@@ -52,7 +51,7 @@ class CounterModel:
         How it was trained, for people: JSON-able.
     """
 
-    regressor: CountRegressor
+    regressor: CountPredictor
     columns: tuple[str, ...]
     per_cell: bool = False
     quantile: float = np.inf
@@ -168,9 +167,9 @@ def load_model(path: str | Path) -> CounterModel:
     arrays, content = load_arrays(path, "model", VERSION, ModelError)
     try:
         meta = _Meta.model_validate_json(json.dumps(content))
-        regressor = CountRegressor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
-        if regressor.n_features_in_ != len(meta.columns):
-            raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_features_in_}")
+        regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
+        if regressor.n_columns != len(meta.columns):
+            raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_columns}")
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None

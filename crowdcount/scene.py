@@ -16,7 +16,6 @@ from typing import Annotated, Literal
 
 import cv2
 import numpy as np
-import scipy.io
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from features.perspective import (
@@ -637,6 +636,8 @@ def _read(path: Path, max_bytes: int) -> bytes:
 
 
 def _read_mat(path: Path) -> dict:
+    import scipy.io  # takes a third of a second, which only such a file is worth
+
     content = io.BytesIO(_read(path, _MAX_MAT_BYTES))
     try:
         with warnings.catch_warnings():

@@ -5,13 +5,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from .counting import Counting
-from .datasets import Dataset
 from .drawing import clock
 from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
-from .training import Evaluation, Training
+
+if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from .datasets import Dataset
+    from .training import Evaluation, Training
 
 #: Removed labels that a report lists; the others are in the report as JSON.
 LISTED_LABELS = 20
@@ -85,7 +88,7 @@ class Terminal:
         if job.files:
             self.say(f"  written: {', '.join(map(str, job.files))}")
 
-    def loaded(self, dataset: Dataset) -> None:
+    def loaded(self, dataset: "Dataset") -> None:
         for note in dataset.notes:
             self.say(note)
 
@@ -119,7 +122,7 @@ def describe_model(model: CounterModel) -> str:
     return "model: " + "".join(c if c.isprintable() else " " for c in "; ".join(parts))
 
 
-def training_report(training: Training, model_path: str) -> list[str]:
+def training_report(training: "Training", model_path: str) -> list[str]:
     """What a training found, for people."""
     metrics = training.metrics
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
@@ -134,7 +137,7 @@ def training_report(training: Training, model_path: str) -> list[str]:
     ]
 
 
-def evaluation_report(evaluation: Evaluation) -> list[str]:
+def evaluation_report(evaluation: "Evaluation") -> list[str]:
     """What an evaluation found, for people."""
     return [
         f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
@@ -150,7 +153,7 @@ def _metrics(metrics) -> str:
     )
 
 
-def _removed(training: Training) -> list[str]:
+def _removed(training: "Training") -> list[str]:
     removed = training.removed
     if not training.n_refinements:
         return ["no label was pruned: pruning did not lower the cross-validation error"]

@@ -301,7 +301,7 @@ def train(
     blocks = [test for _, test in fitting.folds.split(errors)]
     regressor = fitting.fit(best.setting)
     model = CounterModel(
-        regressor,
+        regressor.predictor_,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,

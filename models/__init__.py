@@ -1,27 +1,31 @@
 """Numbers to counts: the regressors. A leaf package that knows neither `crowdcount` nor `features`."""
 
-from .beta_svm import BetaSVMClassifier
-from .count_regressor import CountRegressor
-from .functional import FunctionalRegressor
-from .hlr import HuberLossRegressor
-from .intervals import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
-from .super_sparse import SuperSparseRegressor, prototype_path
-from .validation import BlockedKFold, CountMetrics, count_metrics, out_of_fold
+from importlib import import_module
 
-__all__ = [
-    "BetaSVMClassifier",
-    "BlockedKFold",
-    "CountMetrics",
-    "CountRegressor",
-    "FunctionalRegressor",
-    "HuberLossRegressor",
-    "SuperSparseRegressor",
-    "blocked_quantile",
-    "conformal_quantile",
-    "count_interval",
-    "count_metrics",
-    "count_scale",
-    "normalised_scores",
-    "out_of_fold",
-    "prototype_path",
-]
+_HOMES = {
+    "BetaSVMClassifier": "beta_svm",
+    "CountRegressor": "count_regressor",
+    "FunctionalRegressor": "functional",
+    "HuberLossRegressor": "hlr",
+    "blocked_quantile": "intervals",
+    "conformal_quantile": "intervals",
+    "count_interval": "intervals",
+    "count_scale": "intervals",
+    "normalised_scores": "intervals",
+    "CountPredictor": "predictor",
+    "SuperSparseRegressor": "super_sparse",
+    "prototype_path": "super_sparse",
+    "BlockedKFold": "validation",
+    "CountMetrics": "validation",
+    "count_metrics": "validation",
+    "out_of_fold": "validation",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name):
+    """Import a public name where it is first asked for: what fits takes a second to load."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,4 +1,8 @@
-"""Kernels as explicit feature maps: exact for polynomials, to rounding for every other kernel."""
+"""Kernels as explicit feature maps: exact for polynomials, to rounding for every other kernel.
+
+Predicting with polynomial kernels needs NumPy alone: SciPy and scikit-learn, which take a second to load, are
+imported where they are used.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +11,6 @@ from itertools import combinations_with_replacement
 from math import comb, factorial, sqrt
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
-from sklearn.preprocessing import normalize
 
 POLYNOMIAL_KERNELS = ("poly", "polynomial")
 DIFFERENTIABLE_KERNELS = ("linear", *POLYNOMIAL_KERNELS, "rbf", "sigmoid", "cosine")
@@ -40,9 +41,12 @@ class Kernel:
         Raises ValueError for an unknown kernel or parameter and for parameters without a positive
         semi-definite polynomial kernel (gamma <= 0, coef0 < 0, a degree that is no positive integer).
         """
-        if name not in PAIRWISE_KERNEL_FUNCTIONS:
-            known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-            raise ValueError(f"unknown kernel {name!r}; expected one of {known}")
+        if name != "linear" and name not in POLYNOMIAL_KERNELS:
+            from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+            if name not in PAIRWISE_KERNEL_FUNCTIONS:
+                known = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+                raise ValueError(f"unknown kernel {name!r}; expected one of {known}")
         given = {key: value for key, value in (parameters or {}).items() if value is not None}
         unknown = sorted(set(given) - set(PARAMETERS))
         if unknown:
@@ -59,6 +63,8 @@ class Kernel:
 
     def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values (n_left, n_right) between the rows of `left` and `right`, float64."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         return pairwise_kernels(
             left,
             right,
@@ -86,6 +92,8 @@ class Kernel:
         if self.name == "rbf":
             return values, lambda weights: 2 * self.gamma * pulled(weights * values, left, right)
         if self.name == "cosine":
+            from sklearn.preprocessing import normalize
+
             length = np.linalg.norm(right, axis=1, keepdims=True)
             inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
 
@@ -215,6 +223,8 @@ class NumericalMap:
 
         ValueError when the matrix is indefinite beyond rounding.
         """
+        from scipy.linalg import lapack
+
         diagonal = matrix.diagonal()
         largest = max(float(diagonal.max()), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=largest * np.finfo(float).eps * 10, lower=1)
@@ -233,6 +243,8 @@ class NumericalMap:
 
     def support_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
         """Weights b (rank,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
+        from scipy.linalg import solve_triangular
+
         return solve_triangular(self.triangle, coefficients, lower=True, trans="T")
 
 

@@ -149,7 +149,7 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
             n_refinements=0,
         )
         regressor = CountRegressor(regressor).fit(rows[occupied], targets[occupied])
-        return CounterModel(regressor, columns, per_cell=True)
+        return CounterModel(regressor.predictor_, columns, per_cell=True)
 
     def held_out(coef0, lam):
         """Per scene: counts predicted without it, and the share of columns outside the training range."""

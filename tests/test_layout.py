@@ -1,6 +1,8 @@
 """features and models stay leaves: they import neither each other nor the application."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +28,13 @@ def test_leaf_packages_import_nothing_of_ours(package):
 
 def test_no_init_files_under_tests():
     assert not list((PROJECT / "tests").rglob("__init__.py"))
+
+
+def test_counting_loads_nothing_that_it_does_without():
+    """SciPy and scikit-learn take a second to load, Matplotlib half of one."""
+    code = (
+        "import sys, crowdcount.jobs, crowdcount.terminal; crowdcount.default_model();"
+        "print({'scipy', 'sklearn', 'matplotlib', 'pyarrow', 'rich'} & set(sys.modules))"
+    )
+    loaded = subprocess.check_output([sys.executable, "-c", code], cwd=PROJECT, text=True)
+    assert loaded.strip() == "set()"

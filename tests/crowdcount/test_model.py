@@ -32,7 +32,7 @@ def fitted(rows, second_kernel):
         gamma=0.0,
     )
     return CounterModel(
-        CountRegressor(regressor).fit(rows, rows @ [1, 0, 0.5, 0, 0.3, 0]),
+        CountRegressor(regressor).fit(rows, rows @ [1, 0, 0.5, 0, 0.3, 0]).predictor_,
         tuple(f"1x1_0_0.column{k}" for k in range(6)),
         quantile=0.7,
         usual_outside=0.125,

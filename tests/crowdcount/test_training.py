@@ -77,7 +77,7 @@ class TestTrain:
         assert model.rate == 1.0
         assert not model.per_cell
         assert model.level == 0.9
-        assert len(model.columns) == model.regressor.n_features_in_
+        assert len(model.columns) == model.regressor.n_columns
         assert model.facts["labelled_frames"] == len(street.counts)
         assert model.facts["cross_validation"]["mae"] == trained.metrics.mae
         assert (model.facts["coef0"], model.facts["lam"]) == (trained.coef0, trained.lam)

@@ -9,7 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from models import BlockedKFold, CountRegressor, HuberLossRegressor, count_metrics, out_of_fold
+from models import (
+    BlockedKFold,
+    CountPredictor,
+    CountRegressor,
+    HuberLossRegressor,
+    count_metrics,
+    out_of_fold,
+)
 
 REGRESSORS = [
     HuberLossRegressor(),
@@ -45,7 +52,7 @@ def test_counts_are_right_and_never_negative(scene):
     model = CountRegressor(HuberLossRegressor(kernel="linear", lam=1e-6)).fit(X, y)
     assert count_metrics(y, model.predict(X)).mae < 0.4
     assert (model.predict(X * [-1, -1, 1, 1]) == 0).all()
-    assert model.scale_[2] == 1
+    assert model.predictor_.scale[2] == 1
 
 
 def test_scaling_of_the_columns_does_not_matter(scene):
@@ -66,22 +73,22 @@ def test_the_parameter_is_not_touched(scene):
 def test_values_outside_of_the_labelled_range_are_told(scene):
     X, y = scene
     model = CountRegressor().fit(X, y)
-    assert not model.outside_range(X[:60]).any()
+    assert not model.predictor_.outside_range(X[:60]).any()
     strange = X[:2] + np.array([[0, 0, 1e-9, 0], [0, 99, 0, -99]])
-    np.testing.assert_array_equal(model.outside_range(strange), [[0, 0, 1, 0], [0, 1, 0, 1]])
+    np.testing.assert_array_equal(model.predictor_.outside_range(strange), [[0, 0, 1, 0], [0, 1, 0, 1]])
 
 
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_arrays_and_json_carry_all_that_prediction_needs(scene, regressor, tmp_path):
     X, y = scene
     model = CountRegressor(regressor).fit(X, y)
-    arrays, meta = model.to_arrays()
+    arrays, meta = model.predictor_.to_arrays()
     np.savez(tmp_path / "model.npz", **arrays)
     with np.load(tmp_path / "model.npz", allow_pickle=False) as loaded:
-        restored = CountRegressor.from_arrays(dict(loaded), json.loads(json.dumps(meta)))
+        restored = CountPredictor.from_arrays(dict(loaded), json.loads(json.dumps(meta)))
     np.testing.assert_array_equal(restored.predict(X), model.predict(X))
-    np.testing.assert_array_equal(restored.outside_range(X + 1), model.outside_range(X + 1))
-    with pytest.raises(ValueError, match="3 features"):
+    np.testing.assert_array_equal(restored.outside_range(X + 1), model.predictor_.outside_range(X + 1))
+    with pytest.raises(ValueError, match="rows of 4 features"):
         restored.predict(X[:, :3])
     for name, array in restored.to_arrays()[0].items():
         np.testing.assert_array_equal(array, arrays[name])
@@ -92,7 +99,7 @@ def test_arrays_and_json_carry_all_that_prediction_needs(scene, regressor, tmp_p
 )
 @pytest.mark.parametrize("damage", ["missing", "short", "text", "nan", "scalar"])
 def test_damaged_arrays_are_refused_by_name(scene, name, damage):
-    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).to_arrays()
+    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).predictor_.to_arrays()
     if damage == "missing":
         del arrays[name]
     elif damage == "short":
@@ -104,7 +111,7 @@ def test_damaged_arrays_are_refused_by_name(scene, name, damage):
     else:
         arrays[name] = np.float64(1)
     with pytest.raises(ValueError, match=r"expected"):
-        CountRegressor.from_arrays(arrays, meta)
+        CountPredictor.from_arrays(arrays, meta)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +129,9 @@ def test_damaged_arrays_are_refused_by_name(scene, name, damage):
     ],
 )
 def test_damaged_metadata_are_refused(scene, change):
-    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).to_arrays()
+    arrays, meta = CountRegressor(REGRESSORS[2]).fit(*scene).predictor_.to_arrays()
     with pytest.raises(ValueError, match=r"expected|unknown kernel"):
-        CountRegressor.from_arrays(arrays, {**meta, **change})
+        CountPredictor.from_arrays(arrays, {**meta, **change})
 
 
 def test_blocked_validation_on_published_features(real_features):

@@ -1,0 +1,138 @@
+"""All that a fitted count regressor needs to predict, without scikit-learn, which takes a second to load."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernels import Expansion, Kernel, evaluate
+
+#: Standardised values are clipped to this many standard deviations: a column that hardly varied in training
+#: would otherwise decide the count of the first frame in which it does.
+LARGEST_DEVIATION = 5.0
+
+
+def standardised(rows, mean, scale) -> np.ndarray:
+    """(rows − mean) / scale, clipped to `LARGEST_DEVIATION`."""
+    return np.clip((rows - mean) / scale, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+
+
+@dataclass(frozen=True, eq=False)
+class CountPredictor:
+    """Counts from feature rows: what `CountRegressor.fit` finds, and all that prediction needs of it.
+
+    Attributes
+    ----------
+    mean, scale : (d,) float64
+        Mean and standard deviation of each column over the labelled rows; a constant column's scale is 1.
+    low, high : (d,) float64
+        Range of each column over the labelled rows.
+    center : float
+        Mean label.
+    expansions : sequence of Expansion
+        The fitted function of the standardised columns; its values are counts less `center`.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    center: float
+    expansions: tuple[Expansion, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns d."""
+        return len(self.mean)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Counts (n,) float64, never below 0, for rows (n, d) float64; ValueError for another d."""
+        self._check(rows)
+        standard = standardised(rows, self.mean, self.scale)
+        return np.maximum(self.center + evaluate(self.expansions, standard), 0.0)
+
+    def outside_range(self, rows: np.ndarray) -> np.ndarray:
+        """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""
+        self._check(rows)
+        return (self.low > rows) | (self.high < rows)
+
+    def _check(self, rows):
+        if rows.ndim != 2 or rows.shape[1] != self.n_columns:
+            raise ValueError(f"expected rows of {self.n_columns} features, found an array {rows.shape}")
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict]:
+        """What prediction needs, as arrays by name and JSON-able metadata, for `from_arrays`."""
+        arrays = {"mean": self.mean, "scale": self.scale, "low": self.low, "high": self.high}
+        views = []
+        for number, part in enumerate(self.expansions):
+            arrays[f"view{number}_columns"] = part.columns
+            arrays[f"view{number}_coefficients"] = part.coefficients
+            if part.support is not None:
+                arrays[f"view{number}_support"] = part.support
+            kernel = part.kernel
+            views.append(
+                {
+                    "kernel": kernel.name,
+                    "gamma": float(kernel.gamma),
+                    "coef0": float(kernel.coef0),
+                    "degree": int(kernel.degree),
+                    "has_support": part.support is not None,
+                }
+            )
+        return arrays, {"center": self.center, "views": views}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping) -> "CountPredictor":
+        """The predictor that `to_arrays` described.
+
+        ValueError, saying what is wrong, when something is missing, or of another type, shape or range, or
+        not finite: the arrays may come from a damaged or foreign file.
+        """
+        mean = _array(arrays, "mean", (None,))
+        d = len(mean)
+        scale, low, high = (_array(arrays, key, (d,)) for key in ("scale", "low", "high"))
+        if not (scale > 0).all():
+            raise ValueError("expected positive values in 'scale'")
+        try:
+            center = meta["center"] + 0.0
+            views = [(_kernel(view), bool(view["has_support"])) for view in meta["views"]]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"expected 'center' and 'views' of a count regressor; wrong: {error}") from None
+        if not np.isfinite(center) or not views:
+            raise ValueError("expected a finite 'center' and at least one view")
+        expansions = tuple(_expansion(arrays, i, *view, d) for i, view in enumerate(views))
+        return cls(mean, scale, low, high, center, expansions)
+
+
+def _kernel(view: Mapping) -> Kernel:
+    """The kernel of one view's metadata; KeyError or TypeError where a number is missing or none."""
+    parameters = {key: view[key] + 0 for key in ("gamma", "coef0", "degree")}
+    return Kernel.resolve(view["kernel"], parameters, 1)
+
+
+def _expansion(arrays, number: int, kernel: Kernel, has_support: bool, n_columns: int) -> Expansion:
+    columns = _array(arrays, f"view{number}_columns", (None,), kind="iu")
+    if not len(columns) or columns.min() < 0 or columns.max() >= n_columns:
+        raise ValueError(f"expected column numbers from 0 to {n_columns - 1} in 'view{number}_columns'")
+    if has_support:
+        support = _array(arrays, f"view{number}_support", (None, len(columns)))
+        size = len(support)
+    else:
+        support, size = None, kernel.map_size(len(columns))
+        if size is None:
+            raise ValueError(f"expected 'view{number}_support' with the kernel {kernel.name!r}")
+    return Expansion(columns, kernel, support, _array(arrays, f"view{number}_coefficients", (size,)))
+
+
+def _array(arrays, key: str, shape: tuple[int | None, ...], kind: str = "f") -> np.ndarray:
+    if key not in arrays:
+        raise ValueError(f"expected an array {key!r}, found none")
+    array = np.asarray(arrays[key])
+    fits = len(array.shape) == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not fits or array.dtype.kind not in kind:
+        raise ValueError(f"expected {key!r} of shape {shape}, got {array.dtype} {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"expected finite values in {key!r}")
+    return array

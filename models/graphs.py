@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.neighbors import kneighbors_graph
+from scipy.spatial import KDTree
 
 
 def neighbor_laplacian(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
@@ -19,7 +19,20 @@ def neighbor_laplacian(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
     n_neighbors = min(n_neighbors, n - 1)
     if n_neighbors < 1:
         return sparse.csr_array((n, n))
-    directed = sparse.csr_array(kneighbors_graph(rows, n_neighbors))
+    neighbors = nearest_others(rows, n_neighbors)
+    starts = np.arange(0, n * n_neighbors + 1, n_neighbors)
+    directed = sparse.csr_array((np.ones(neighbors.size), neighbors.ravel(), starts), shape=(n, n))
     weights = directed.maximum(directed.T).tocsr()
     scale = 1.0 / np.sqrt(weights.sum(axis=1))
     return (sparse.eye_array(n) - sparse.diags_array(scale) @ weights @ sparse.diags_array(scale)).tocsr()
+
+
+def nearest_others(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
+    """Numbers (n, n_neighbors) of each row's nearest other rows, for 1 <= n_neighbors < n; exact.
+
+    scipy's tree takes about half of the time of scikit-learn's neighbour graph.
+    """
+    _, found = KDTree(rows).query(rows, n_neighbors + 1)
+    itself = found == np.arange(len(rows))[:, None]
+    itself[~itself.any(axis=1), -1] = True  # more duplicates than neighbours: any of them is as near
+    return found[~itself].reshape(len(rows), n_neighbors)

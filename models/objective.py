@@ -18,7 +18,7 @@ from .losses import huber_loss
 Solve = Callable[[np.ndarray], np.ndarray]
 
 BLOCK_ROWS = 1024  # expanded at a time: their features stay in the processor's cache
-SETTLED = 1e-11  # of max|y|: a Newton step that moves no prediction further has done its work
+SETTLED = 1e-13  # of max|y|: a Newton step that would move no prediction further is not made
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,18 +252,22 @@ class Objective:
         """The minimizer with xi infinite: one Newton step, and more of them to undo its rounding."""
         solve, theta = self._system.newton(kept, self.y * kept, int(kept.sum()))
         _, gradient, residuals = self.value_and_gradient(theta, kept)
-        best = Minimizer(theta, gradient, residuals)
+        settled = SETTLED * np.abs(self.y).max()
         last = np.inf
         for _ in range(10):
-            theta = best.theta - solve(best.gradient)
+            step = solve(gradient)
+            change = np.abs(self._predictions(step)).max()
+            if change <= settled or change > last / 2:  # rounding error is all that is left
+                break
+            theta = theta - step
             _, gradient, residuals = self.value_and_gradient(theta, kept)
-            change = np.abs(residuals - best.residuals).max()
-            if change > last / 2:  # rounding error is all that is left
-                break
-            best, last = Minimizer(theta, gradient, residuals), change
-            if change <= SETTLED * np.abs(self.y).max():
-                break
-        return best
+            last = change
+        return Minimizer(theta, gradient, residuals)
+
+    def _predictions(self, theta: np.ndarray) -> np.ndarray:
+        """h (l,) at the labelled rows."""
+        weighted = self.column_weights * theta
+        return np.concatenate([block @ weighted for _, block in self.labelled.blocks()])
 
     def active_set_step(self, kept: np.ndarray, residuals: np.ndarray, xi: float) -> np.ndarray:
         """Residuals (l,) after one solve of Theorem 1's system with its sets taken at `residuals` and `xi`.
@@ -274,8 +278,7 @@ class Objective:
         quadratic = kept & (np.abs(residuals) < xi)
         force = np.where(quadratic, self.y, xi * np.sign(residuals)) * kept
         _, theta = self._system.newton(quadratic, force, int(kept.sum()))
-        weighted = self.column_weights * theta
-        return self.y - np.concatenate([block @ weighted for _, block in self.labelled.blocks()])
+        return self.y - self._predictions(theta)
 
     def dual_coefficients(self, minimizer: Minimizer, kept: np.ndarray) -> np.ndarray:
         """Theorem 1's w (rows, m) = (s c - 2 l gamma M F) / (2 l lam), labelled rows first.

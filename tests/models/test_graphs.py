@@ -2,8 +2,9 @@
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from sklearn.neighbors import kneighbors_graph
 
-from models.graphs import neighbor_laplacian
+from models.graphs import nearest_others, neighbor_laplacian
 
 
 def test_it_is_symmetric_positive_semi_definite_with_a_known_null_vector():
@@ -34,3 +35,14 @@ def test_far_clusters_are_not_connected_and_duplicates_are_neighbours():
 def test_fewer_rows_than_neighbours():
     assert neighbor_laplacian(np.zeros((1, 2)), 10).toarray() == [[0.0]]
     np.testing.assert_allclose(neighbor_laplacian(np.array([[0.0], [5.0]]), 10).toarray(), [[1, -1], [-1, 1]])
+
+
+def test_neighbours_are_those_of_scikit_learn_and_never_the_row_itself():
+    rows = np.random.default_rng(0).normal(size=(200, 6))
+    ours = np.zeros((200, 200))
+    np.put_along_axis(ours, nearest_others(rows, 10), 1.0, axis=1)
+    np.testing.assert_array_equal(ours, kneighbors_graph(rows, 10).toarray())
+    duplicates = np.repeat(rows[:5], 40, axis=0)
+    found = nearest_others(duplicates, 10)
+    assert not (found == np.arange(200)[:, None]).any()
+    np.testing.assert_array_equal(duplicates[found], np.repeat(duplicates[:, None], 10, axis=1))

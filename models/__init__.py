@@ -13,6 +13,7 @@ _HOMES = {
     "count_scale": "intervals",
     "normalised_scores": "intervals",
     "CountPredictor": "predictor",
+    "RobustKernelRegressor": "robust_kernel",
     "SuperSparseRegressor": "super_sparse",
     "prototype_path": "super_sparse",
     "BlockedKFold": "validation",

@@ -75,6 +75,14 @@ class Kernel:
             degree=int(self.degree),
         )
 
+    def require_positive_semidefinite(self, matrix: np.ndarray) -> None:
+        """ValueError when the kernel's values `matrix` (n, n) are indefinite beyond rounding."""
+        if self.name in ("linear", "cosine", *POLYNOMIAL_KERNELS):
+            return
+        if self.name in ("rbf", "laplacian", "chi2") and self.gamma >= 0:
+            return
+        NumericalMap.factor(matrix)
+
     @property
     def differentiable(self) -> bool:
         """Whether `matrix_and_pullback` knows the kernel's derivative."""

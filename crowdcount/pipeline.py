@@ -1,7 +1,7 @@
 """From frames to features: resizing to the working size, foreground, and the three views."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
-from features.geometry import Geometry
+from features.geometry import Figures, Geometry
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
 from features.size import QUANTITIES as SIZE
@@ -132,21 +132,15 @@ class Pipeline:
         frame = self._reduce(frame_bgr)
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        mask, geometry = foreground.mask, self.geometry
-        if self._ends is not None:
-            mask, heights = self._people_of(mask)
-            geometry = replace(geometry, person_height=heights)
+        mask = foreground.mask
+        figures = Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
         features = np.hstack(
-            [
-                size_features(mask, geometry),
-                edge_features(grey, mask, geometry),
-                texture_features(grey, mask, geometry),
-            ]
+            [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
         )
-        return Measurement(features, mask, foreground.flags)
+        return Measurement(features, figures.mask, foreground.flags)
 
-    def _people_of(self, mask) -> tuple[np.ndarray, np.ndarray]:
-        """The foreground, its parts joined and specks dropped, and each pixel's person's height.
+    def _people_of(self, mask) -> Figures:
+        """The foreground, its parts joined and specks dropped, with each pixel's person's height.
 
         A person's feet are not below the blob, and the head is not below the pixel: the nearer of the two
         people whom these bounds describe is farther away than the camera's nearest, which a height by the
@@ -155,18 +149,18 @@ class Pipeline:
         """
         whole = cv2.morphologyEx(mask.view(np.uint8) * 255, cv2.MORPH_CLOSE, _JOINING)
         mask = (cv2.GaussianBlur(whole, (0, 0), _SMOOTHING) > 127) & self.geometry.roi
-        n_blobs, labels, boxes, _ = cv2.connectedComponentsWithStats(mask.view(np.uint8), connectivity=8)
-        bottoms = boxes[:, cv2.CC_STAT_TOP] + boxes[:, cv2.CC_STAT_HEIGHT] - 1
-        rows, columns = np.nonzero(mask)
-        blobs = labels[rows, columns]
+        n_blobs, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
+        pixels = np.flatnonzero(mask)
+        rows, columns = np.divmod(pixels, mask.shape[1])
+        blobs = labels.ravel()[pixels]
+        bottoms = np.zeros(n_blobs, np.intp)
+        bottoms[blobs] = rows  # which rise: the last one stays
         by_top, by_foot = self._ends
         heights = np.minimum(by_foot[bottoms[blobs], columns], by_top[rows, columns])
         areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
-        speck = areas[blobs] < LEAST_BLOB
-        mask[rows[speck], columns[speck]] = False
-        person_height = self.geometry.person_height.copy()
-        person_height[rows, columns] = heights
-        return mask, person_height
+        kept = areas[blobs] >= LEAST_BLOB
+        mask.ravel()[pixels[~kept]] = False
+        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])
 
     def _reduce(self, frame_bgr):
         return cv2.resize(frame_bgr, self.size_wh, interpolation=cv2.INTER_AREA)

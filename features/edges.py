@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 
-from .geometry import Geometry
+from .geometry import Figures, Geometry
 from .schema import Quantity
 from .size import N_ORIENTATIONS, orientation_bins
 
@@ -15,20 +15,18 @@ QUANTITIES = (
 
 #: Hysteresis thresholds of the Canny detector, grey levels per pixel times the Sobel kernel's weight of 4.
 CANNY_LOW, CANNY_HIGH = 60, 140
-#: Side lengths of the boxes that cover the edges, pixels.
-BOX_SIZES = (1, 2, 4, 8, 16)
+#: Side lengths of the boxes that cover the edges, pixels; `Geometry.boxes` has them from the second on.
+BOX_SIDES = (1, 2, 4, 8, 16)
 
 
-def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:
+def edge_features(grey, figures: Figures) -> np.ndarray:
     """Measure the edges view: Canny edges inside the foreground.
 
     Parameters
     ----------
     grey : (H, W) uint8
         The frame's brightness.
-    mask : (H, W) bool
-        Foreground inside the region of interest.
-    geometry : Geometry
+    figures : Figures
 
     Returns
     -------
@@ -38,12 +36,13 @@ def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:
     gradient_x = cv2.Sobel(grey, cv2.CV_16S, 1, 0)
     gradient_y = cv2.Sobel(grey, cv2.CV_16S, 0, 1)
     edges = cv2.Canny(gradient_x, gradient_y, CANNY_LOW, CANNY_HIGH)
-    pixels = np.flatnonzero((edges > 0) & mask)
-    bins = orientation_bins(
+    on_edge = np.flatnonzero(edges.ravel()[figures.pixels])
+    pixels = figures.pixels[on_edge]
+    directions = orientation_bins(
         gradient_x.ravel()[pixels].astype(np.float32), gradient_y.ravel()[pixels].astype(np.float32)
     )
-    directed = geometry.sums(pixels, geometry.scale[pixels], bins, N_ORIENTATIONS)
-    dimension = minkowski_dimension(pixels, geometry)
+    directed = figures.sums(figures.lengths[on_edge], directions, N_ORIENTATIONS, on_edge)
+    dimension = minkowski_dimension(pixels, figures.geometry)
     return np.hstack([directed.sum(axis=1, keepdims=True), directed, dimension[:, None]])
 
 
@@ -63,16 +62,14 @@ def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
     -------
     (n_regions,) float64, between 0 and 2; 0 for an empty set.
     """
-    height, width = geometry.person_height.shape
-    rows, columns = np.divmod(pixels, width)
-    log_counts = np.empty((len(BOX_SIZES), geometry.n_regions))
-    for i, side in enumerate(BOX_SIZES):
-        boxes_wide, boxes_high = -(-width // side), -(-height // side)
-        box = (rows // side) * boxes_wide + columns // side
-        counts = np.zeros(geometry.n_regions, np.intp)
-        for grid in geometry.flat_grids:
-            occupied = np.unique(grid[pixels] * np.intp(boxes_wide * boxes_high) + box)
-            counts += np.bincount(occupied // (boxes_wide * boxes_high), minlength=geometry.n_regions)
-        log_counts[i] = np.log(np.maximum(counts, 1))
-    log_sides = np.log(BOX_SIZES) - np.log(BOX_SIZES).mean()
+    by_part = np.bincount(geometry.parts[pixels], minlength=geometry.n_parts).astype(np.float64)
+    counts = [geometry.total(by_part)]
+    occupied = (slice(None), pixels)
+    for box_of, region_of in geometry.boxes:
+        is_occupied = np.zeros(len(region_of), bool)
+        is_occupied[box_of[occupied]] = True
+        occupied = np.flatnonzero(is_occupied)
+        counts.append(np.bincount(region_of[occupied], minlength=geometry.n_regions))
+    log_counts = np.log(np.maximum(counts, 1))
+    log_sides = np.log(BOX_SIDES) - np.log(BOX_SIDES).mean()
     return -(log_sides @ log_counts) / (log_sides @ log_sides)

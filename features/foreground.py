@@ -209,11 +209,17 @@ def local_light(frame_bgr, reference_bgr) -> np.ndarray:
     return cv2.GaussianBlur(light, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
 
 
-def even_out(frame_bgr, gains, light) -> np.ndarray:
-    """Divide a (H, W, 3) uint8 frame by its channels' gains and its local light, rounded and saturated."""
+def evening_factors(gains, light, size_wh) -> np.ndarray:
+    """Factors (H, W, 3) float32 that even out the light: one over channel gains (3,) and local light.
+
+    `light` is (LIGHT_ROWS, LIGHT_COLUMNS) float32 as of `local_light`.
+    """
     factors = 1.0 / (light[..., None] * np.maximum(gains, 0.05))
-    size_wh = frame_bgr.shape[1::-1]
-    factors = cv2.resize(factors.astype(np.float32), size_wh, interpolation=cv2.INTER_LINEAR)
+    return cv2.resize(factors.astype(np.float32), size_wh, interpolation=cv2.INTER_LINEAR)
+
+
+def even_out(frame_bgr, factors) -> np.ndarray:
+    """Multiply a (H, W, 3) uint8 frame by `evening_factors`, rounded and saturated."""
     return cv2.multiply(frame_bgr, factors, dtype=cv2.CV_8U)
 
 
@@ -235,7 +241,7 @@ class Segmenter:
         self._model = MedianBackground(rate) if rate < LOW_RATE_FPS else MixtureBackground(rate)
         self._reference = None  # the empty scene as last learnt, against which the light is judged
         self._watch = None  # … as first learnt, against which the camera is judged
-        self._gains = self._light = None  # of the last look since the scene was learnt
+        self._gains = self._factors = None  # of the last look since the scene was learnt
         self._recent = []
         self._step = max(1, round(rate / 2))  # light and camera are looked at about twice a second
         self._learning_for = "learning"
@@ -276,12 +282,12 @@ class Segmenter:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",))
         jumped = False
         if looking or self._gains is None:
-            evened, gains, self._light = self._evened(frame_bgr, self._reference)
+            evened, gains, self._factors = self._evened(frame_bgr, self._reference)
             if self._gains is not None:
                 jumped = np.abs(np.log(gains / self._gains)).max() > np.log(LIGHT_CHANGE_GAIN)
             self._gains = gains
         else:
-            evened = even_out(frame_bgr, self._gains, self._light)
+            evened = even_out(frame_bgr, self._factors)
         mask = cv2.medianBlur(self._model.apply(evened), 3)
         mask = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, _CLOSING)
         foreground = (mask > 0) & self.roi
@@ -298,9 +304,11 @@ class Segmenter:
     @staticmethod
     def _evened(frame_bgr, reference_bgr):
         gains = channel_gains(frame_bgr, reference_bgr)
+        size_wh = frame_bgr.shape[1::-1]
         no_light = np.ones((LIGHT_ROWS, LIGHT_COLUMNS), np.float32)
-        light = local_light(even_out(frame_bgr, gains, no_light), reference_bgr)
-        return even_out(frame_bgr, gains, light), gains, light
+        light = local_light(even_out(frame_bgr, evening_factors(gains, no_light, size_wh)), reference_bgr)
+        factors = evening_factors(gains, light, size_wh)
+        return even_out(frame_bgr, factors), gains, factors
 
     def _camera_has_moved(self, frame_bgr) -> bool:
         """Whether the image has just been shifted against the first learnt scene, or come back.

@@ -1,8 +1,9 @@
-"""What every feature family needs to know of a scene: its regions, and how tall a person is where."""
+"""What every feature family needs to know of a scene and of a frame's foreground in it."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
+import cv2
 import numpy as np
 
 
@@ -18,7 +19,6 @@ class Geometry:
         go on from grid to grid, so that a region is known by its number alone.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel; positive.
-        In a frame, of the person that the pixel is taken to belong to.
     n_regions : int
         Number of regions, empty ones included.
 
@@ -46,44 +46,121 @@ class Geometry:
             raise ValueError(f"region {self.grids.max()} is beyond the {self.n_regions} regions")
 
     @cached_property
-    def scale(self) -> np.ndarray:
-        """(H·W,) float32, 1 / pixels: the length of one pixel in person heights."""
-        return (1.0 / self.person_height).astype(np.float32).ravel()
-
-    @cached_property
-    def area_scale(self) -> np.ndarray:
-        """(H·W,) float32: the area of one pixel in squared person heights."""
-        return self.scale**2
-
-    @cached_property
     def roi(self) -> np.ndarray:
         """(H, W) bool: True where the pixel belongs to a region."""
         return self.grids[0] >= 0
 
     @cached_property
-    def flat_grids(self) -> np.ndarray:
-        """(n_grids, H·W) int32: the grids, by flat pixel index."""
-        return self.grids.reshape(len(self.grids), -1)
+    def parts(self) -> np.ndarray:
+        """(H·W,) int32: number of the part that a pixel belongs to, −1 outside the region of interest.
 
-    def sums(self, pixels, weights=None, bins=0, n_bins=1) -> np.ndarray:
+        Parts are what the grids cut the region of interest into together: every region is made of whole ones.
+        """
+        return self._divided[0]
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return self.membership.shape[1]
+
+    @cached_property
+    def membership(self) -> np.ndarray:
+        """(n_regions, n_parts) float64: 1 where the part belongs to the region, else 0."""
+        return self._divided[1]
+
+    @cached_property
+    def _divided(self):
+        inside = np.flatnonzero(self.roi)
+        regions = self.grids.reshape(len(self.grids), -1)[:, inside]
+        combinations, part = np.unique(regions, axis=1, return_inverse=True)
+        parts = np.full(self.roi.size, -1, np.int32)
+        parts[inside] = part.ravel()
+        membership = np.zeros((self.n_regions, combinations.shape[1]))
+        membership[combinations, np.arange(combinations.shape[1])] = 1
+        return parts, membership
+
+    @cached_property
+    def boxes(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Boxes of 2, 4, 8 and 16 pixels to a side that cover the regions, each region by boxes of its own.
+
+        Per side length: the boxes' numbers, (n_grids, H·W) int32 by pixel for the first side (−1 outside the
+        region of interest) and (n,) by the number of the box of the side before for the others; and the
+        region (n,) that each box belongs to.
+        """
+        inside = np.flatnonzero(self.roi)
+        height, width = self.roi.shape
+        rows, columns = np.divmod(inside, width)
+        regions = self.grids.reshape(len(self.grids), -1)[:, inside]
+        region, row, column = (array.ravel() for array in np.broadcast_arrays(regions, rows, columns))
+        levels = []
+        for _ in range(4):
+            row, column = row // 2, column // 2
+            code = (region.astype(np.int64) * height + row) * width + column
+            _, first, number = np.unique(code, return_index=True, return_inverse=True)
+            region, row, column = region[first], row[first], column[first]
+            levels.append((number.ravel().astype(np.int32), region))
+        by_pixel = np.full(self.grids.reshape(len(self.grids), -1).shape, -1, np.int32)
+        by_pixel[:, inside] = levels[0][0].reshape(regions.shape)
+        levels[0] = (by_pixel, levels[0][1])
+        return levels
+
+    def total(self, by_part: np.ndarray) -> np.ndarray:
+        """Sums (n_regions, …) over the parts of each region, of (n_parts, …) float64 or float32."""
+        if len(self.grids) == 1 and len(by_part) == self.n_regions:
+            return by_part  # each region is one part
+        flat = by_part.reshape(len(by_part), -1)
+        return (self.membership.astype(flat.dtype) @ flat).reshape(-1, *by_part.shape[1:])
+
+
+class Figures:
+    """The foreground of one frame, as the feature families share it.
+
+    Parameters
+    ----------
+    mask : (H, W) bool
+        Foreground inside the region of interest.
+    geometry : Geometry
+    pixels : (k,) int, optional
+        Flat indices of the foreground's pixels in rising order, where they are known.
+    heights : (k,) float32, optional, pixels
+        Height of the person that each of these pixels belongs to; by default as the geometry has it.
+    blobs : (k,) int, optional
+        Number of the connected blob that each of these pixels belongs to; by default they are sought.
+    """
+
+    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None):
+        self.mask = mask
+        self.geometry = geometry
+        self.pixels = np.flatnonzero(mask) if pixels is None else pixels
+        heights = geometry.person_height.ravel()[self.pixels] if heights is None else heights
+        #: (k,) float32: length of each pixel in person heights, its area in squared ones.
+        self.lengths = 1.0 / heights
+        self.areas = self.lengths**2
+        #: (k,) int32: the geometry's part that each pixel lies in.
+        self.parts = geometry.parts[self.pixels]
+        if blobs is None:
+            _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
+            blobs = labels.ravel()[self.pixels]
+        self.blobs = blobs
+
+    def sums(self, weights=None, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
         """Sum `weights` per region and bin.
 
         Parameters
         ----------
-        pixels : (k,) int
-            Flat indices of pixels inside the region of interest.
-        weights : (k,) float, optional
+        weights : (n,) float, optional
             What each pixel adds; 1 without.
-        bins : (k,) int in 0 … n_bins − 1, or 0
+        bins : (n,) int in 0 … n_bins − 1, or 0
             Bin of each pixel.
         n_bins : int
+        chosen : (n,) int, optional
+            Which of the k pixels take part; all of them by default.
 
         Returns
         -------
         (n_regions, n_bins) float64
         """
-        total = np.zeros(self.n_regions * n_bins)
-        for grid in self.flat_grids:
-            index = grid[pixels] * np.intp(n_bins) + bins
-            total += np.bincount(index, weights, len(total))
-        return total.reshape(self.n_regions, n_bins)
+        n_parts = self.geometry.n_parts
+        index = self.parts[chosen] * np.intp(n_bins) + bins
+        by_part = np.bincount(index, weights, n_parts * n_bins).reshape(n_parts, n_bins)
+        return self.geometry.total(by_part.astype(np.float64, copy=False))

@@ -7,7 +7,7 @@ Chan, Liang & Vasconcelos 2008, "Privacy preserving crowd monitoring", section 4
 import cv2
 import numpy as np
 
-from .geometry import Geometry
+from .geometry import Figures
 from .schema import Quantity
 
 N_ORIENTATIONS = 6
@@ -43,37 +43,33 @@ def ratio(numerator, denominator) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
 
 
-def size_features(mask, geometry: Geometry) -> np.ndarray:
+def size_features(figures: Figures) -> np.ndarray:
     """Measure the size view.
 
     Parameters
     ----------
-    mask : (H, W) bool
-        Foreground inside the region of interest.
-    geometry : Geometry
+    figures : Figures
 
     Returns
     -------
     (n_regions, 10) float64
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
-    mask = mask.view(np.uint8)
-    foreground = np.flatnonzero(mask)
-    pixel_area = geometry.area_scale[foreground]
-    area = geometry.sums(foreground, pixel_area)
+    mask = figures.mask.view(np.uint8)
+    area = figures.sums(figures.areas)
 
-    outline = np.flatnonzero(mask & ~cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE))
+    inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE).ravel()
+    on_outline = np.flatnonzero(inner[figures.pixels] == 0)
+    outline = figures.pixels[on_outline]
     smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
     normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
     normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
-    length = geometry.scale[outline]
-    directed = geometry.sums(outline, length, orientation_bins(normal_x, normal_y), N_ORIENTATIONS)
+    directions = orientation_bins(normal_x, normal_y)
+    directed = figures.sums(figures.lengths[on_outline], directions, N_ORIENTATIONS, on_outline)
 
-    n_blobs, labels = cv2.connectedComponents(mask, connectivity=8, ltype=cv2.CV_32S)
-    blob = labels.ravel()[foreground]
-    blob_area = np.bincount(blob, pixel_area, n_blobs)
+    blob_areas = np.bincount(figures.blobs, figures.areas)
     # A blob that spans several regions counts in each with the share of its area there.
-    blobs = geometry.sums(foreground, pixel_area / blob_area[blob])
+    blobs = figures.sums(figures.areas / blob_areas[figures.blobs])
 
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])

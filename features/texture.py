@@ -1,22 +1,31 @@
 """The texture view: grey-level co-occurrence (GLCM) and local binary patterns (LBP) over the foreground.
 
 Both agree with scikit-image's functions on the same pixels, which the tests check; here they look only at
-foreground pixels, which are a small part of a frame.
+foreground pixels, which are a small part of a frame, and at the neighbours of each once for both.
 """
 
+import cv2
 import numpy as np
 
-from .geometry import Geometry
+from .geometry import Figures
 from .schema import Quantity
 
 ANGLES = (0, 45, 90, 135)
-#: Offset (rows, columns) of the second pixel of a pair for each angle, at distance 1.
-_OFFSETS = ((0, 1), (1, 1), (1, 0), (1, -1))
 N_LEVELS = 16
+_LEVEL = np.arange(N_LEVELS)
+_SQUARED_DIFFERENCE = np.square(_LEVEL[:, None] - _LEVEL).ravel()
 _STATISTICS = (("homogeneity", "1"), ("energy", "1"), ("entropy", "bit"), ("contrast", "level²"))
 
 LBP_POINTS = 8
 N_LBP_CODES = LBP_POINTS + 2
+
+#: A pixel and its neighbours (rows, columns) from it: those on the right and below are the second pixels of
+#: its co-occurrence pairs, in the order of `ANGLES`.
+_NEIGHBOURHOOD = ((0, 0), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
+_PLACE = {offset: k for k, offset in enumerate(_NEIGHBOURHOOD)}
+#: Distance of a diagonal point from the pixel's rows and columns, rounded as scikit-image rounds it, in parts
+#: of `_WHOLE`.
+_STEP, _WHOLE = 70711, 100_000
 
 QUANTITIES = (
     *(Quantity(f"glcm_{name}_{angle}", "texture", unit, additive=False)
@@ -25,59 +34,76 @@ QUANTITIES = (
 )  # fmt: skip
 
 
-def texture_features(grey, mask, geometry: Geometry) -> np.ndarray:
+def texture_features(grey, figures: Figures) -> np.ndarray:
     """Measure the texture view.
 
     Parameters
     ----------
     grey : (H, W) uint8
         The frame's brightness.
-    mask : (H, W) bool
-        Foreground inside the region of interest.
-    geometry : Geometry
+    figures : Figures
 
     Returns
     -------
     (n_regions, 26) float64
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
-    statistics = [glcm_statistics(glcm(grey, mask, geometry, offset)) for offset in _OFFSETS]
-    pixels = np.flatnonzero(mask)
-    codes = lbp_codes(grey, pixels)
-    histogram = geometry.sums(pixels, geometry.area_scale[pixels], codes, N_LBP_CODES)
-    return np.hstack([*statistics, histogram])
+    values, inside = neighbourhoods(grey, figures)
+    statistics = glcm_statistics(glcm(values, inside, figures))
+    codes = lbp_codes(values, *np.divmod(figures.pixels, grey.shape[1]))
+    histogram = figures.sums(figures.areas, codes, N_LBP_CODES)
+    return np.hstack([statistics.reshape(len(statistics), -1), histogram])
 
 
-def glcm(grey, mask, geometry: Geometry, offset) -> np.ndarray:
-    """Symmetric grey-level co-occurrence counts of the pairs that lie in the foreground with both pixels.
-
-    A pair belongs to the regions of its first pixel.
+def neighbourhoods(grey, figures: Figures) -> tuple[np.ndarray, np.ndarray]:
+    """The foreground's pixels and their eight neighbours, in the order of `_NEIGHBOURHOOD`.
 
     Parameters
     ----------
     grey : (H, W) uint8
-    mask : (H, W) bool
-    geometry : Geometry
-    offset : (rows, columns)
-        Where the second pixel lies, seen from the first; rows ≥ 0.
+    figures : Figures
 
     Returns
     -------
-    (n_regions, N_LEVELS, N_LEVELS) float64
+    values : (9, k) uint8
+        Brightness; 0 outside the image.
+    inside : (9, k) bool
+        Whether the neighbour lies in the foreground too.
     """
-    height, width = grey.shape
-    row_step, column_step = offset
-    first_columns = slice(max(0, -column_step), width - max(0, column_step))
-    second_columns = slice(max(0, column_step), width - max(0, -column_step))
-    pairs = np.zeros_like(mask)
-    pairs[: height - row_step, first_columns] = (
-        mask[: height - row_step, first_columns] & mask[row_step:, second_columns]
-    )
-    first = np.flatnonzero(pairs)
-    levels = grey.ravel() // (256 // N_LEVELS)
-    pair_code = levels[first].astype(np.intp) * N_LEVELS + levels[first + row_step * width + column_step]
-    counts = geometry.sums(first, None, pair_code, N_LEVELS**2).reshape(-1, N_LEVELS, N_LEVELS)
-    return counts + counts.transpose(0, 2, 1)
+    width = grey.shape[1] + 2
+    both = cv2.merge([grey, figures.mask.view(np.uint8)])
+    both = cv2.copyMakeBorder(both, 1, 1, 1, 1, cv2.BORDER_CONSTANT).reshape(-1).view(np.uint16)
+    centres = figures.pixels + 2 * (figures.pixels // grey.shape[1]) + (width + 1)
+    steps = np.array([row * width + column for row, column in _NEIGHBOURHOOD])
+    found = both.take(centres + steps[:, None]).view(np.uint8).reshape(len(steps), -1, 2)
+    return found[..., 0], found[..., 1].view(bool)
+
+
+def glcm(values, inside, figures: Figures) -> np.ndarray:
+    """Symmetric grey-level co-occurrence counts of the pairs that lie in the foreground with both pixels.
+
+    A pair belongs to the regions of its first pixel; the second lies to the right of it or below.
+
+    Parameters
+    ----------
+    values, inside : (9, k) uint8, (9, k) bool
+        As `neighbourhoods` gives them.
+    figures : Figures
+
+    Returns
+    -------
+    (n_regions, 4, N_LEVELS, N_LEVELS) float32, whole numbers
+        In the order of `ANGLES`.
+    """
+    n_angles, n_codes = len(ANGLES), N_LEVELS**2
+    levels = values[: 1 + n_angles] >> 4
+    codes = (levels[0] << 4) | levels[1:]
+    n_parts = figures.geometry.n_parts
+    angles, pixels = np.nonzero(inside[1 : 1 + n_angles])
+    index = (figures.parts[pixels] * np.intp(n_angles) + angles) * n_codes + codes[angles, pixels]
+    counts = np.bincount(index, minlength=n_parts * n_angles * n_codes).astype(np.float32)
+    counts = figures.geometry.total(counts.reshape(n_parts, n_angles, N_LEVELS, N_LEVELS))
+    return counts + counts.swapaxes(-1, -2)
 
 
 def glcm_statistics(counts) -> np.ndarray:
@@ -85,24 +111,29 @@ def glcm_statistics(counts) -> np.ndarray:
 
     Parameters
     ----------
-    counts : (n, L, L) float64
+    counts : (..., L, L) float
 
     Returns
     -------
-    (n, 4) float64; zeros where a matrix holds no pair.
+    (..., 4) float64; zeros where a matrix holds no pair.
     """
-    totals = counts.sum(axis=(1, 2), keepdims=True)
-    p = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    level = np.arange(counts.shape[1])
-    squared_difference = (level[:, None] - level) ** 2
-    homogeneity = (p / (1 + squared_difference)).sum(axis=(1, 2))
-    energy = np.sqrt((p**2).sum(axis=(1, 2)))
-    entropy = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=(1, 2))
-    contrast = (p * squared_difference).sum(axis=(1, 2))
-    return np.stack([homogeneity, energy, entropy, contrast], axis=1)
+    shape, counts = counts.shape[:-2], counts.reshape(-1, N_LEVELS**2)
+    used = np.flatnonzero(counts)
+    matrix, code = np.divmod(used, N_LEVELS**2)
+    p = counts.ravel()[used] / counts.sum(axis=1, dtype=np.float64)[matrix]
+    squared_difference = _SQUARED_DIFFERENCE[code]
+
+    def total(values):
+        return np.bincount(matrix, values, len(counts))
+
+    homogeneity = total(p / (1 + squared_difference))
+    energy = np.sqrt(total(p**2))
+    entropy = -total(p * np.log2(p))
+    contrast = total(p * squared_difference)
+    return np.stack([homogeneity, energy, entropy, contrast], axis=-1).reshape(*shape, -1)
 
 
-def lbp_codes(grey, pixels) -> np.ndarray:
+def lbp_codes(values, rows, columns) -> np.ndarray:
     """Rotation-invariant uniform local binary pattern (riu2, 8 points, radius 1) at some pixels.
 
     Ojala, Pietikäinen & Mäenpää 2002, eq. 9: the number of ones for a uniform pattern (at most two changes
@@ -111,40 +142,57 @@ def lbp_codes(grey, pixels) -> np.ndarray:
 
     Parameters
     ----------
-    grey : (H, W) uint8
-    pixels : (k,) int
-        Flat indices.
+    values : (9, k) uint8
+        The pixels and their neighbours, as `neighbourhoods` gives them.
+    rows, columns : (k,) int
+        Where the pixels are.
 
     Returns
     -------
-    (k,) intp in 0 … 9
+    (k,) uint8 in 0 … 9
     """
-    width = grey.shape[1] + 2
-    padded = np.pad(grey, 1).astype(np.float64).ravel()
-    rows, columns = np.divmod(pixels, grey.shape[1])
-    centre_index = (rows + 1) * width + columns + 1
-    centre = padded[centre_index]
-    near = {(i, j): padded[centre_index + i * width + j] for i in (-1, 0, 1) for j in (-1, 0, 1)}
-    # Distance of a diagonal point from the pixel's rows and columns, rounded as scikit-image rounds it.
-    step = 0.70711
+    centre = values[0]
+    pattern = np.zeros(len(centre), np.uint8)
+    wide = values.astype(np.int32)
+    for point, (row_step, column_step) in enumerate(_CIRCLE):
+        place = _PLACE[row_step, column_step]
+        if row_step == 0 or column_step == 0:
+            bit = values[place] >= centre
+        else:
+            # With s = _STEP / _WHOLE the point is (1 − s)² centre + s (1 − s) (beside + above) + s² corner:
+            # its difference from the centre has the sign of a whole number.
+            beside, above, corner = wide[_PLACE[0, column_step]], wide[_PLACE[row_step, 0]], wide[place]
+            difference = (_WHOLE - _STEP) * (beside + above) + _STEP * corner - (2 * _WHOLE - _STEP) * wide[0]
+            bit = difference > 0
+            ties = np.flatnonzero(difference == 0)
+            bit[ties] = _tied_bits(values[:, ties], rows[ties], columns[ties], row_step, column_step)
+        pattern |= bit.view(np.uint8) << np.uint8(point)
+    return _CODE_OF_PATTERN[pattern]
 
-    def diagonal(i, j):
-        row_fraction = _fraction(rows, i * step)
-        column_fraction = _fraction(columns, j * step)
-        top, bottom = min(i, 0), max(i, 0)
-        left, right = min(j, 0), max(j, 0)
-        upper = (1 - column_fraction) * near[top, left] + column_fraction * near[top, right]
-        lower = (1 - column_fraction) * near[bottom, left] + column_fraction * near[bottom, right]
-        return (1 - row_fraction) * upper + row_fraction * lower
 
-    circle = [
-        near[0, 1], diagonal(-1, 1), near[-1, 0], diagonal(-1, -1),
-        near[0, -1], diagonal(1, -1), near[1, 0], diagonal(1, 1),
-    ]  # fmt: skip
-    bits = np.stack([point >= centre for point in circle])
-    ones = bits.sum(axis=0)
-    changes = (bits != np.roll(bits, 1, axis=0)).sum(axis=0)
-    return np.where(changes <= 2, ones, LBP_POINTS + 1).astype(np.intp)
+_CIRCLE = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
+_BITS = np.arange(256)[:, None] >> np.arange(LBP_POINTS) & 1
+_CODE_OF_PATTERN = np.where(
+    (np.roll(_BITS, 1, axis=1) != _BITS).sum(axis=1) <= 2, _BITS.sum(axis=1), LBP_POINTS + 1
+).astype(np.uint8)
+
+
+def _tied_bits(values, rows, columns, row_step, column_step) -> np.ndarray:
+    """Whether a diagonal point is at least as bright as the centre (k,) bool, by scikit-image's arithmetic.
+
+    Where it is exactly as bright, the rounding of coordinates and products decides.
+    """
+    row_fraction = _fraction(rows, row_step * _STEP / _WHOLE)
+    column_fraction = _fraction(columns, column_step * _STEP / _WHOLE)
+    top, bottom = min(row_step, 0), max(row_step, 0)
+    left, right = min(column_step, 0), max(column_step, 0)
+
+    def near(row, column):
+        return values[_PLACE[row, column]].astype(np.float64)
+
+    upper = (1 - column_fraction) * near(top, left) + column_fraction * near(top, right)
+    lower = (1 - column_fraction) * near(bottom, left) + column_fraction * near(bottom, right)
+    return (1 - row_fraction) * upper + row_fraction * lower >= values[0]
 
 
 def _fraction(coordinate, step):

@@ -3,13 +3,14 @@ import numpy as np
 import pytest
 
 from features.edges import QUANTITIES, edge_features, minkowski_dimension
+from features.geometry import Figures
 
 NAMES = [quantity.name for quantity in QUANTITIES]
 SHAPE = (128, 128)
 
 
 def measure(grey, mask, geometry):
-    return dict(zip(NAMES, edge_features(grey, mask, geometry)[0], strict=True))
+    return dict(zip(NAMES, edge_features(grey, Figures(mask, geometry))[0], strict=True))
 
 
 def half_plane(normal_deg, shape=SHAPE):

@@ -11,6 +11,7 @@ from features.foreground import (
     Segmenter,
     channel_gains,
     even_out,
+    evening_factors,
     is_shadow,
     local_light,
 )
@@ -315,9 +316,13 @@ class TestEveningOut:
     def test_even_out_divides(self):
         frame = np.full((HEIGHT, WIDTH, 3), (50, 100, 200), np.uint8)
         light = np.ones((LIGHT_ROWS, LIGHT_COLUMNS), np.float32)
-        assert (even_out(frame, np.ones(3), light) == frame).all()
-        assert (even_out(frame, np.array([0.5, 1, 0.5]), light) == (100, 100, 255)).all()
+
+        def evened_by(gains):
+            return even_out(frame, evening_factors(np.array(gains), light, (WIDTH, HEIGHT)))
+
+        assert (evened_by([1.0, 1, 1]) == frame).all()
+        assert (evened_by([0.5, 1, 0.5]) == (100, 100, 255)).all()
         light[:, LIGHT_COLUMNS // 2 :] = 2
-        evened = even_out(frame, np.ones(3), light)
+        evened = evened_by([1.0, 1, 1])
         assert (evened[:, :70] == frame[:, :70]).all()
         assert (evened[:, -70:] == frame[:, -70:] // 2).all()

@@ -3,7 +3,7 @@ import pytest
 
 from features import edges, size, texture
 from features.edges import edge_features
-from features.geometry import Geometry
+from features.geometry import Figures, Geometry
 from features.perspective import height_map
 from features.schema import check_quantities
 from features.size import size_features
@@ -13,13 +13,8 @@ QUANTITIES = check_quantities(size.QUANTITIES + edges.QUANTITIES + texture.QUANT
 
 
 def all_features(grey, mask, geometry):
-    return np.hstack(
-        [
-            size_features(mask, geometry),
-            edge_features(grey, mask, geometry),
-            texture_features(grey, mask, geometry),
-        ]
-    )
+    figures = Figures(mask, geometry)
+    return np.hstack([size_features(figures), edge_features(grey, figures), texture_features(grey, figures)])
 
 
 @pytest.fixture
@@ -37,20 +32,32 @@ def crowded():
 class TestRegions:
     def test_sums_per_region_and_bin(self, make_geometry):
         geometry = make_geometry(2.0, grids=((1, 1), (1, 2)), shape=(4, 6))
-        pixels = np.array([0, 5, 6, 23])  # left, right, left, right
-        assert geometry.sums(pixels).tolist() == [[4], [2], [2]]
-        sums = geometry.sums(pixels, np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, 1]), 2)
+        mask = np.zeros((4, 6), bool)
+        mask.ravel()[[0, 5, 6, 23]] = True  # left, right, left, right
+        figures = Figures(mask, geometry)
+        assert figures.sums().tolist() == [[4], [2], [2]]
+        sums = figures.sums(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, 1]), 2)
         assert sums.tolist() == [[1, 14], [1, 4], [0, 10]]
+        assert figures.sums(chosen=np.array([1, 2, 3])).tolist() == [[3], [1], [2]]
 
     def test_no_pixels_sum_to_zero(self, make_geometry):
-        geometry = make_geometry(2.0, grids=((1, 1), (2, 2)))
-        assert not geometry.sums(np.array([], int), np.array([]), np.array([], int), 3).any()
+        figures = Figures(np.zeros((96, 128), bool), make_geometry(2.0, grids=((1, 1), (2, 2))))
+        assert not figures.sums(np.array([]), np.array([], int), 3).any()
 
     def test_scales_are_person_heights(self, make_geometry):
-        geometry = make_geometry([[4.0, 8.0]])
-        assert geometry.scale.tolist() == [0.25, 0.125]
-        assert geometry.area_scale.tolist() == [0.0625, 0.015625]
-        assert geometry.scale.dtype == np.float32
+        figures = Figures(np.ones((1, 2), bool), make_geometry([[4.0, 8.0]]))
+        assert figures.lengths.tolist() == [0.25, 0.125]
+        assert figures.areas.tolist() == [0.0625, 0.015625]
+        assert figures.lengths.dtype == np.float32
+
+    def test_heights_and_blobs_that_are_known_are_taken(self, make_geometry):
+        mask = np.array([[True, True, False, True]])
+        geometry = make_geometry([[4.0] * 4])
+        assert Figures(mask, geometry).blobs.tolist() == [1, 1, 2]
+        heights = np.array([2.0, 4.0, 8.0], np.float32)
+        figures = Figures(mask, geometry, np.array([0, 1, 3]), heights, np.array([7, 7, 7]))
+        assert figures.lengths.tolist() == [0.5, 0.25, 0.125]
+        assert size_features(figures)[0, -1] == pytest.approx(1)
 
     def test_region_of_interest_is_where_regions_are(self, make_geometry, crowded):
         roi = crowded[2]

@@ -2,6 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
+from features.geometry import Figures
 from features.perspective import height_map
 from features.size import N_ORIENTATIONS, QUANTITIES, orientation_bins, ratio, size_features
 
@@ -12,7 +13,7 @@ SHAPE = (96, 128)
 
 def measure(mask, geometry):
     """Values of the first region by name."""
-    return dict(zip(NAMES, size_features(mask, geometry)[0], strict=True))
+    return dict(zip(NAMES, size_features(Figures(mask, geometry))[0], strict=True))
 
 
 def rectangle(left, top, width, height, shape=SHAPE):
@@ -53,7 +54,7 @@ class TestKnownShapes:
 
     def test_empty_mask_gives_zeros(self, make_geometry):
         geometry = make_geometry(30.0, grids=((1, 1), (3, 2)), shape=SHAPE)
-        values = size_features(np.zeros(SHAPE, bool), geometry)
+        values = size_features(Figures(np.zeros(SHAPE, bool), geometry))
         assert values.shape == (7, len(QUANTITIES))
         assert not values.any()
 
@@ -121,7 +122,7 @@ class TestBlobs:
     def test_cells_share_a_blob_by_area(self, make_geometry, three):
         heights = height_map(0.3, 12, SHAPE[::-1], 1, 1000)
         geometry = make_geometry(heights, grids=((1, 1), (3, 2), (6, 5)))
-        blobs = size_features(three, geometry)[:, NAMES.index("blobs")]
+        blobs = size_features(Figures(three, geometry))[:, NAMES.index("blobs")]
         assert blobs[0] == pytest.approx(3)
         assert blobs[1:7].sum() == pytest.approx(3)
         assert blobs[7:].sum() == pytest.approx(3)
@@ -129,7 +130,7 @@ class TestBlobs:
 
     def test_half_a_blob_in_each_of_two_cells(self, make_geometry):
         geometry = make_geometry(20.0, grids=((1, 2),), shape=SHAPE)
-        blobs = size_features(rectangle(54, 10, 20, 20), geometry)[:, NAMES.index("blobs")]
+        blobs = size_features(Figures(rectangle(54, 10, 20, 20), geometry))[:, NAMES.index("blobs")]
         assert blobs == pytest.approx([0.5, 0.5])
 
 

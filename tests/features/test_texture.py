@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from skimage.feature import graycomatrix, graycoprops, local_binary_pattern
 
+from features.geometry import Figures, Geometry
 from features.texture import (
     ANGLES,
     N_LEVELS,
@@ -12,6 +13,7 @@ from features.texture import (
     glcm,
     glcm_statistics,
     lbp_codes,
+    neighbourhoods,
     texture_features,
 )
 
@@ -51,18 +53,30 @@ def looped_glcm(grey, mask, regions, n_regions, offset):
     return counts
 
 
+def cooccurrence(grey, mask, geometry, angle):
+    figures = Figures(mask, geometry)
+    return glcm(*neighbourhoods(grey, figures), figures)[:, ANGLES.index(angle)]
+
+
+def patterns(grey, mask):
+    """Codes of the pixels of a mask."""
+    heights = np.ones(grey.shape, np.float32)
+    figures = Figures(mask, Geometry(np.zeros((1, *grey.shape), np.int32), heights, 1))
+    return lbp_codes(neighbourhoods(grey, figures)[0], *np.divmod(figures.pixels, grey.shape[1]))
+
+
 class TestCooccurrence:
     @pytest.mark.parametrize("angle", ANGLES)
     @pytest.mark.parametrize("levels", [256, 4])
     def test_equals_scikit_image_on_full_frames(self, make_geometry, angle, levels):
         grey = noise(levels)
-        counts = glcm(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), OFFSETS[angle])
+        counts = cooccurrence(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), angle)
         assert (counts[0] == reference_glcm(grey, angle)[:, :, 0, 0]).all()
 
     @settings(max_examples=60, deadline=None)
     @given(grey=IMAGES, angle=st.sampled_from(ANGLES))
     def test_equals_scikit_image_on_any_image(self, make_geometry, grey, angle):
-        counts = glcm(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), OFFSETS[angle])
+        counts = cooccurrence(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), angle)
         assert (counts[0] == reference_glcm(grey, angle)[:, :, 0, 0]).all()
 
     @settings(max_examples=60, deadline=None)
@@ -70,7 +84,7 @@ class TestCooccurrence:
     def test_equals_a_plain_loop_over_masked_pairs(self, make_geometry, data, grey, angle):
         mask = data.draw(hnp.arrays(bool, grey.shape))
         geometry = make_geometry(9.0, grids=((1, 1), (2, 2)), shape=grey.shape)
-        counts = glcm(grey, mask, geometry, OFFSETS[angle])
+        counts = cooccurrence(grey, mask, geometry, angle)
         for grid, regions in ((geometry.grids[0], slice(0, 1)), (geometry.grids[1], slice(1, 5))):
             assert (counts[regions] == looped_glcm(grey, mask, grid, 5, OFFSETS[angle])[regions]).all()
 
@@ -104,20 +118,22 @@ class TestLocalBinaryPattern:
     @pytest.mark.parametrize("levels", [256, 3, 1])
     def test_equals_scikit_image(self, levels):
         grey = noise(levels, (61, 75))
-        codes = lbp_codes(grey, np.arange(grey.size)).reshape(grey.shape)
+        codes = patterns(grey, np.ones(grey.shape, bool)).reshape(grey.shape)
         assert (codes == local_binary_pattern(grey, 8, 1, method="uniform")).all()
 
     @settings(max_examples=100, deadline=None)
     @given(grey=IMAGES)
     def test_equals_scikit_image_on_any_image(self, grey):
-        codes = lbp_codes(grey, np.arange(grey.size)).reshape(grey.shape)
+        codes = patterns(grey, np.ones(grey.shape, bool)).reshape(grey.shape)
         assert (codes == local_binary_pattern(grey, 8, 1, method="uniform")).all()
 
     def test_only_where_asked(self):
         grey = noise()
-        pixels = np.array([0, 52, 53, 1000, grey.size - 1])
-        assert (lbp_codes(grey, pixels) == lbp_codes(grey, np.arange(grey.size))[pixels]).all()
-        assert lbp_codes(grey, pixels[:0]).shape == (0,)
+        mask = np.zeros(grey.shape, bool)
+        mask.ravel()[[0, 52, 53, 1000, grey.size - 1]] = True
+        everywhere = patterns(grey, np.ones(grey.shape, bool)).reshape(grey.shape)
+        assert (patterns(grey, mask) == everywhere[mask]).all()
+        assert patterns(grey, np.zeros(grey.shape, bool)).shape == (0,)
 
 
 class TestFeatures:
@@ -126,7 +142,7 @@ class TestFeatures:
         mask = np.zeros(grey.shape, bool)
         mask[8:30, 5:45] = True
         geometry = make_geometry(9.0, shape=grey.shape)
-        values = dict(zip(NAMES, texture_features(grey, mask, geometry)[0], strict=True))
+        values = dict(zip(NAMES, texture_features(grey, Figures(mask, geometry))[0], strict=True))
         for angle in ANGLES:
             p = reference_glcm(grey[8:30, 5:45], angle) / 1.0
             p /= p.sum()
@@ -144,19 +160,22 @@ class TestFeatures:
         other = grey.copy()
         other[~mask] = 255 - other[~mask]
         geometry = make_geometry(9.0, shape=grey.shape)
-        assert (texture_features(grey, mask, geometry)[0, :16]
-                == texture_features(other, mask, geometry)[0, :16]).all()  # fmt: skip
+        assert (texture_features(grey, Figures(mask, geometry))[0, :16]
+                == texture_features(other, Figures(mask, geometry))[0, :16]).all()  # fmt: skip
 
     def test_a_lone_pixel_has_no_pairs_but_a_pattern(self, make_geometry):
         mask = np.zeros((20, 20), bool)
         mask[9, 9] = True
-        values = texture_features(noise(shape=(20, 20)), mask, make_geometry(10.0, shape=(20, 20)))[0]
+        values = texture_features(
+            noise(shape=(20, 20)), Figures(mask, make_geometry(10.0, shape=(20, 20)))
+        )[0]
         assert not values[:16].any()
         assert values[16:].sum() == pytest.approx(0.01)
 
     def test_a_smooth_surface(self, make_geometry):
         values = texture_features(
-            np.full((20, 20), 200, np.uint8), np.ones((20, 20), bool), make_geometry(10.0, shape=(20, 20))
+            np.full((20, 20), 200, np.uint8),
+            Figures(np.ones((20, 20), bool), make_geometry(10.0, shape=(20, 20))),
         )
         named = dict(zip(NAMES, values[0], strict=True))
         assert named["glcm_homogeneity_45"] == named["glcm_energy_45"] == 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import cv2
 import numpy as np
@@ -14,11 +14,15 @@ from .errors import OutputError
 from .results import FrameCount
 from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_error, partial_path
 
+if TYPE_CHECKING:
+    from .forecast import Forecast
+
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
 _DAY_S = 86400
+_SHOWN_PERIODS = 7  # before a forecast
 _BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
 
 _PROBE_BYTES = 1 << 16  # more than an encoder writes at once
@@ -73,6 +77,52 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     _label_time(axes[-1], span, midnight, since_midnight_s)
     summary = _summary(times_s + since_midnight_s, values[:, 0])
     axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
+    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary)
+
+
+def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
+    """Draw the last periods' counts and the forecast of the next one with its interval.
+
+    Parameters
+    ----------
+    made : Forecast
+    path, title
+        As for `plot_counts`.
+
+    Raises
+    ------
+    OutputError
+        When the picture cannot be written, or its suffix is of no known format.
+    """
+    from matplotlib.figure import Figure
+
+    path = Path(path)
+    check_writable(path, PLOT_SUFFIXES)
+    figure = Figure(figsize=(10, 4.2), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    shown = made.history[-_SHOWN_PERIODS:]
+    begin_s = made.times_s[0] - shown.size * made.step_s
+    middle_s = begin_s + made.step_s * (np.arange(shown.size) + 0.5)
+    axes.plot(middle_s, shown.ravel(), color=_INK, linewidth=1.0, label="counted")
+    next_s = made.times_s + made.step_s / 2
+    if made.has_interval:
+        axes.fill_between(next_s, made.low, made.high, color=_PALE, linewidth=0, label="interval")
+    axes.plot(next_s, made.counts, color=_BLUE, linewidth=1.6, label="forecast")
+    axes.axvline(made.times_s[0], color=_GREY, linewidth=0.8, linestyle=":")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("people", color=_GREY)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    _strip_frame(axes, ("left", "top", "right"))
+    midnight = made.start and made.start.replace(hour=0, minute=0, second=0, microsecond=0)
+    since_midnight_s = (made.start - midnight).total_seconds() if midnight else 0.0
+    _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), midnight, since_midnight_s)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
+                labelcolor=_GREY, borderaxespad=0)
+    errors = ", ".join(f"{name} {error:.2f}" for name, error in made.errors.items())
+    axes.set_title(f"back-test: {errors}", loc="left", fontsize=8, color=_GREY)
     figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary)

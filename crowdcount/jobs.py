@@ -2,7 +2,6 @@
 
 import glob
 import math
-import os
 import re
 import time
 from collections import Counter
@@ -23,7 +22,7 @@ from .errors import CrowdCountError, OutputError, SceneError
 from .model import default_model, load_model
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
-from .storage import atomic_path, check_writable
+from .storage import atomic_path, check_writable, same_file
 from .video import open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
@@ -188,11 +187,11 @@ def plan_counting(
             raise OutputError(f"{job.counts} is not from crowdcount; move it, or choose another name with -o")
     written = [(job.label, path) for job in jobs for path in job.files]
     for (label, path), (other, other_path) in combinations(written, 2):
-        if _same(path, other_path):
+        if same_file(path, other_path):
             who = f"{label} and {other} would both" if several else "two results would"
             raise OutputError(f"{who} be written to {path}; count them one by one and choose names with -o")
     for _, path in written:
-        read = next((file for file in (*sources, *keep) if _same(path, Path(file))), None)
+        read = next((file for file in (*sources, *keep) if same_file(path, Path(file))), None)
         if read is not None:
             raise OutputError(f"{path} would be written over, but is read too; choose another name")
     return jobs
@@ -389,7 +388,8 @@ def train_model(
     """
     from .training import train
 
-    if any(file is not None and _same(Path(model_path), Path(file)) for file in (path, scene, counts, mot)):
+    read = [Path(file) for file in (path, scene, counts, mot) if file is not None]
+    if any(same_file(Path(model_path), file) for file in read):
         raise OutputError(f"{model_path} would be written over, but is read too; choose another name")
     check_writable(model_path)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
@@ -469,11 +469,3 @@ def _is_foreign(path: Path) -> bool:
     ours = ",".join(COLUMNS[:2]).encode()
     with path.open("rb") as file:
         return file.read(len(ours)) not in (ours, b"")
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Whether two names are one file, or would be."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))

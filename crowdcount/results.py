@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +17,8 @@ from .storage import WholeWrites, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 FORMATS = ("csv", "jsonl", "parquet")
+#: Type of a column's values; a time like them where it holds times.
+Column = type[int] | type[float] | type[str] | datetime
 _ROWS_PER_GROUP = 1000  # of parquet: what is held in memory until it is written
 _STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
@@ -47,8 +49,8 @@ class FrameCount:
     flags: tuple[str, ...] = ()
 
 
-class CountWriter:
-    """Where rows of counts go; made by `open_writer`.
+class RowWriter:
+    """Where rows go; made by `open_rows`.
 
     Attributes
     ----------
@@ -58,15 +60,16 @@ class CountWriter:
         Number of rows written.
     """
 
-    def __init__(self, sink, destination: str, partial: Path | None, start_time: datetime | None):
+    def __init__(self, sink, destination: str, partial: Path | None):
         self.partial_path = partial
         self.rows = 0
         self._sink = sink
         self._destination = destination
-        self._start_time = start_time
 
-    def write(self, row: FrameCount) -> None:
-        """Append one row; it is in the file when this returns (parquet: every 1,000 rows).
+    def write(self, cells: dict) -> None:
+        """Append one row, its cells in the order of the columns, None for an empty one.
+
+        It is in the file when this returns (parquet: every 1,000 rows).
 
         Raises
         ------
@@ -74,13 +77,33 @@ class CountWriter:
             When it cannot be written (full disk, closed pipe); the rows before it stay readable.
         """
         with output_errors(self._destination):
-            self._sink.write(_cells(row, self._start_time))
+            self._sink.write(cells)
         self.rows += 1
 
     def close(self) -> None:
-        """Write what is held back; called by `open_writer`."""
+        """Write what is held back; called by `open_rows`."""
         with output_errors(self._destination):
             self._sink.close()
+
+
+class CountWriter:
+    """Where rows of counts go; made by `open_writer`, with the attributes of a `RowWriter`."""
+
+    def __init__(self, rows: RowWriter, start_time: datetime | None):
+        self._rows = rows
+        self._start_time = start_time
+
+    @property
+    def partial_path(self) -> Path | None:
+        return self._rows.partial_path
+
+    @property
+    def rows(self) -> int:
+        return self._rows.rows
+
+    def write(self, row: FrameCount) -> None:
+        """Append one row; see `RowWriter.write`."""
+        self._rows.write(_cells(row, self._start_time))
 
 
 @contextmanager
@@ -108,6 +131,30 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
     OutputError
         When the target cannot be written, is a terminal for parquet, or pyarrow is missing for parquet.
     """
+    columns = {"frame": int, "time_s": float}
+    if start_time is not None:
+        columns["time"] = start_time
+    columns |= dict.fromkeys(("count", "low", "high"), float) | {"flags": str}
+    with open_rows(target, format, columns) as rows:
+        yield CountWriter(rows, start_time)
+
+
+@contextmanager
+def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) -> Iterator[RowWriter]:
+    """Open a file, or the standard output for "-", for rows of any columns, as `open_writer` does for counts.
+
+    Parameters
+    ----------
+    target, format
+        As for `open_writer`.
+    columns : dict of str to type
+        Names of the columns, in order, with int, float or str; for a column of times a datetime like them.
+
+    Raises
+    ------
+    OutputError
+        As for `open_writer`.
+    """
     if format not in FORMATS:
         raise ValueError(f"expected a format among {FORMATS}, not {format!r}")
     make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
@@ -116,8 +163,7 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
     if str(target) == "-":
         if format == "parquet" and sys.stdout.isatty():
             raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
-        sink = make_sink(_StandardOutput(), start_time)
-        writer = CountWriter(sink, _STANDARD_OUTPUT, None, start_time)
+        writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT, None)
         with _closing(writer):
             yield writer
         return
@@ -125,13 +171,13 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
         with output_errors(target):
             file = WholeWrites(partial, "wb")
         with file:
-            writer = CountWriter(make_sink(file, start_time), str(target), partial, start_time)
+            writer = RowWriter(make_sink(file, columns), str(target), partial)
             with _closing(writer):
                 yield writer
 
 
 @contextmanager
-def _closing(writer: CountWriter) -> Iterator[None]:
+def _closing(writer: RowWriter) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -143,15 +189,23 @@ def _closing(writer: CountWriter) -> Iterator[None]:
 
 
 def _cells(row: FrameCount, start_time: datetime | None) -> dict:
-    def number(value: float, decimals: int) -> float | None:
-        return None if math.isnan(value) else round(float(value), decimals)
-
-    cells = {"frame": int(row.frame), "time_s": number(row.time_s, _TIME_DECIMALS)}
-    if start_time is not None:
-        cells["time"] = start_time + timedelta(seconds=float(row.time_s))
+    cells = {"frame": int(row.frame), **time_cells(row.time_s, start_time)}
     for name in ("count", "low", "high"):
-        cells[name] = number(getattr(row, name), _COUNT_DECIMALS)
+        cells[name] = count_cell(getattr(row, name))
     return cells | {"flags": list(row.flags)}
+
+
+def time_cells(time_s: float, start_time: datetime | None) -> dict:
+    """`time_s` and, where the start is known, `time`."""
+    cells = {"time_s": round(float(time_s), _TIME_DECIMALS)}
+    if start_time is not None:
+        cells["time"] = start_time + timedelta(seconds=float(time_s))
+    return cells
+
+
+def count_cell(value: float) -> float | None:
+    """A number of people rounded to 1e-4; None when it is not finite."""
+    return round(float(value), _COUNT_DECIMALS) if math.isfinite(value) else None
 
 
 class _StandardOutput:
@@ -188,15 +242,13 @@ def print_result(text: str) -> None:
 
 
 class _CsvSink:
-    def __init__(self, file, start_time: datetime | None):
+    def __init__(self, file, columns: Mapping[str, Column]):
         self._file = file
-        columns = [*COLUMNS] if start_time is None else [*COLUMNS[:2], "time", *COLUMNS[2:]]
         self._header = ",".join(columns) + "\n"
 
     def write(self, cells: dict) -> None:
         line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="\n").writerow(
-            (cells | {"flags": ";".join(cells["flags"])} | _iso_time(cells)).values())
+        csv.writer(line, lineterminator="\n").writerow((_joined(cells) | _iso_time(cells)).values())
         self._file.write((self._header + line.getvalue()).encode())
         self._header = ""
 
@@ -205,7 +257,7 @@ class _CsvSink:
 
 
 class _JsonLinesSink:
-    def __init__(self, file, start_time: datetime | None):
+    def __init__(self, file, columns: Mapping[str, Column]):
         self._file = file
 
     def write(self, cells: dict) -> None:
@@ -222,20 +274,21 @@ class _ParquetSink:
     the rows of that group and not the file.
     """
 
-    def __init__(self, file, start_time: datetime | None):
-        self._arrow, self._parquet = _import_parquet()
-        columns = {"frame": self._arrow.int64(), "time_s": self._arrow.float64()}
-        if start_time is not None:
-            columns["time"] = self._arrow.scalar(start_time).type
-        columns |= dict.fromkeys(("count", "low", "high"), self._arrow.float64())
-        self._schema = self._arrow.schema(columns | {"flags": self._arrow.string()})
+    def __init__(self, file, columns: Mapping[str, Column]):
+        arrow, self._parquet = _import_parquet()
+        self._arrow = arrow
+        kinds = {int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
+        self._schema = arrow.schema({
+            name: arrow.scalar(kind).type if isinstance(kind, datetime) else kinds[kind]
+            for name, kind in columns.items()
+        })
         self._file = file
         self._rows = []
         self._groups = 0
         self._writer = None
 
     def write(self, cells: dict) -> None:
-        self._rows.append(cells | {"flags": ";".join(cells["flags"])})
+        self._rows.append(_joined(cells))
         if len(self._rows) == _ROWS_PER_GROUP:
             self._write_group()
 
@@ -267,6 +320,11 @@ def _import_parquet():
     return pyarrow, pyarrow.parquet
 
 
+def _joined(cells: dict) -> dict:
+    """The cells, lists as texts."""
+    return {name: ";".join(cell) if isinstance(cell, list) else cell for name, cell in cells.items()}
+
+
 def _iso_time(cells: dict) -> dict:
     return {"time": cells["time"].isoformat(timespec="milliseconds")} if "time" in cells else {}
 
@@ -281,17 +339,39 @@ def read_counts(path: str | Path) -> list[FrameCount]:
     OutputError
         When pyarrow is missing for a parquet file.
     """
-    path = Path(path)
+    return [_row(place, cells) for place, cells in _read_rows(Path(path))]
+
+
+def read_start_time(path: str | Path) -> datetime | None:
+    """Wall-clock time of `time_s` = 0 in a file of `open_writer`; None when it has no rows or no `time`.
+
+    Raises
+    ------
+    DatasetError, OutputError
+        As for `read_counts`.
+    """
+    for place, cells in _read_rows(Path(path)):
+        row = _row(place, cells)
+        time = cells.get("time")
+        if time is None:
+            return None
+        try:
+            time = time if isinstance(time, datetime) else datetime.fromisoformat(time)
+        except (TypeError, ValueError):
+            raise DatasetError(f"{place}: expected an ISO 8601 time, found {time!r}; correct it") from None
+        return time - timedelta(seconds=row.time_s)
+    return None
+
+
+def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
+    """The place and the cells of each row."""
     readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
     if path.suffix not in readers:
         raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path.name}; rename it")
-    rows = []
     try:
-        for place, cells in readers[path.suffix](path):
-            rows.append(_row(place, cells))
+        yield from readers[path.suffix](path)
     except OSError as error:
         raise DatasetError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
-    return rows
 
 
 def _row(place: str, cells: object) -> FrameCount:

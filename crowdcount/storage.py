@@ -311,5 +311,13 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two names are one file, or would be."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))
+
+
 def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)[:120]

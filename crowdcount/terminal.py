@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from .model import CounterModel
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .datasets import Dataset
+    from .forecast import Forecast
     from .training import Evaluation, Training
 
 #: Removed labels that a report lists; the others are in the report as JSON.
@@ -143,6 +144,22 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
         f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
         _metrics(evaluation.metrics),
     ]
+
+
+def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
+    """What a forecast and its back-test found, for people."""
+    from .forecast import length_text
+
+    lines = [
+        f"the next {length_text(made.period_s)}, after {len(made.history)} such periods: mean "
+        f"{made.counts.mean():.1f} people, peak {made.counts.max():.1f}",
+        f"chosen by cross-validation: {made.settings}",
+        f"mean absolute error in the back-test on {_number(made.n_tested, 'period')}:",
+        *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
+    ]
+    if not made.has_interval:
+        lines.append("no interval: one tested period is too few; count more footage")
+    return lines + [f"written: {path}" for path in written]
 
 
 def _metrics(metrics) -> str:

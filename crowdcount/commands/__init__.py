@@ -5,8 +5,9 @@ Everything that takes time to import is imported by the commands that need it, w
 
 from .count import count
 from .evaluate import evaluate
+from .forecast import forecast
 from .scene import scene
 from .train import train
 
 #: In the order of the overview.
-COMMANDS = (count, scene, train, evaluate)
+COMMANDS = (count, scene, train, evaluate, forecast)

@@ -1,0 +1,62 @@
+"""`crowdcount forecast`."""
+
+import click
+
+from .common import ParsedText, json_line, quiet_option
+
+
+@click.command()
+@click.argument("counts", metavar="COUNTS...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="File for the forecast, .csv, .jsonl or .parquet, - for the standard output; by default "
+    "STEM.forecast.csv in the working folder.",
+)
+@click.option("--plot", metavar="FILE", help="Picture to draw of the forecast, .png, .svg or .pdf.")
+@click.option(
+    "--period",
+    "period_s",
+    type=ParsedText("period", "crowdcount.forecast", "parse_period"),
+    default="day",
+    show_default=True,
+    help="Length of a period: hour, day, week, or as 90s, 15m, 6h, 2d.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(2, 1000),
+    default=48,
+    show_default=True,
+    help="Steps of a period, in which counts are averaged.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    show_default=True,
+    help="Share of steps whose mean count the intervals shall hold.",
+)
+@click.option("--json", is_flag=True, help="Print the back-test as one line of JSON.")
+@quiet_option
+def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> None:
+    """Predict the next period's count curve from the last one.
+
+    COUNTS are files that `crowdcount count` wrote, of one camera; several need the column time
+    (--start-time). The next period begins where they end.
+    """
+    from ..forecast import forecast_files
+    from ..results import print_result
+    from ..terminal import Terminal, forecast_report
+
+    if json and options["output"] == "-":
+        raise click.UsageError("--json and -o - both write to the standard output; drop one of them")
+    made, written = forecast_files(counts, **options)
+    if json:
+        facts = {"tested_periods": made.n_tested, "settings": made.settings, "mae": made.errors}
+        print_result(json_line(facts))
+    elif options["output"] == "-":
+        for line in forecast_report(made, written):
+            Terminal(quiet).say(line)
+    else:
+        print_result("\n".join(forecast_report(made, written)))

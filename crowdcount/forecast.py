@@ -1,0 +1,350 @@
+"""The next period's count curve from the last one, learnt from the periods counted so far."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from models import BlockedKFold, FunctionalRegressor, blocked_quantile, count_interval, normalised_scores
+from models.functional import fill_gaps
+
+from .drawing import PLOT_SUFFIXES, plot_forecast
+from .errors import DatasetError, OutputError
+from .results import FORMATS, count_cell, open_rows, read_counts, read_start_time, time_cells
+from .storage import check_writable, same_file
+
+#: Without this many whole periods there is nothing to learn from and to test on.
+MIN_PERIODS = 4
+#: Periods that the back-test predicts at most, the latest ones.
+TESTED_PERIODS = 10
+#: A period with counts in a smaller share of its steps is left out.
+LEAST_OBSERVED = 0.5
+#: What blocked cross-validation chooses from: the kernel of the last curve and the weight of the norm, with
+#: the largest of which about the typical curve is left. Then the Huber loss (p = 1) is tried with the best.
+KERNELS = ("linear", "rbf")
+LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+#: Relative duality gaps: while settings are compared, and of the forecast.
+ROUGHLY, SOLVED = 1e-3, 1e-6
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, "week": 7 * 86400}
+
+
+@dataclass(frozen=True, eq=False)
+class CountSeries:
+    """Counts over time, in the order of time.
+
+    Attributes
+    ----------
+    times_s : (n,) float64
+        Seconds since `start`.
+    counts : (n,) float64
+    start : datetime or None
+        Wall-clock time of 0 s; None when the files tell none.
+    """
+
+    times_s: np.ndarray
+    counts: np.ndarray
+    start: datetime | None
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """The count curve of the next period.
+
+    Attributes
+    ----------
+    times_s : (steps,) float64
+        Beginnings of the steps, seconds since `start`.
+    counts, low, high : (steps,) float64
+        Mean count of each step, and the interval that held it in `level` of the steps of the back-test;
+        infinitely wide when too few periods were tested.
+    start : datetime or None
+    period_s : float
+    history : (periods, steps) float64
+        Mean counts of the past periods' steps, the last one last, NaN where nothing was counted.
+    errors : dict of str to float
+        Mean absolute error of the forecast and of the naive ones over the tested periods, people.
+    n_tested : int
+    settings : str
+        What the cross-validation chose.
+    """
+
+    times_s: np.ndarray
+    counts: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    start: datetime | None
+    period_s: float
+    history: np.ndarray
+    errors: dict[str, float]
+    n_tested: int
+    settings: str
+
+    @property
+    def step_s(self) -> float:
+        return self.period_s / len(self.counts)
+
+    @property
+    def has_interval(self) -> bool:
+        return bool(np.isfinite(self.high).all())
+
+
+def parse_period(text: str) -> float:
+    """Length of a period in seconds; DatasetError for other texts.
+
+    >>> parse_period("day"), parse_period("90s"), parse_period("1.5h")
+    (86400.0, 90.0, 5400.0)
+    """
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd])", text)
+    length = float(match[1]) * _UNITS_S[match[2]] if match else float(_UNITS_S.get(text, 0))
+    if not length or text in "smhd":
+        raise DatasetError(f"a period is hour, day, week or a length as 90s, 15m, 6h or 2d, not {text!r}")
+    return length
+
+
+def length_text(seconds: float) -> str:
+    """A length of time in its largest unit.
+
+    >>> length_text(86400), length_text(5400), length_text(90), length_text(20)
+    ('1 d', '1.5 h', '1.5 min', '20 s')
+    """
+    unit_s, unit = next(
+        ((size, name) for size, name in ((86400, "d"), (3600, "h"), (60, "min")) if seconds >= size), (1, "s")
+    )
+    return f"{seconds / unit_s:.3g} {unit}"
+
+
+def load_series(paths: Sequence[str | Path]) -> CountSeries:
+    """Read files of counts as one series.
+
+    Raises
+    ------
+    DatasetError
+        When a file cannot be read, nothing was counted, or several files do not all tell the wall-clock time.
+    """
+    times_s, counts, starts = [], [], []
+    for path in paths:
+        rows = [row for row in read_counts(path) if not math.isnan(row.count)]
+        if not rows:
+            raise DatasetError(f"{path} holds no counts; leave it out")
+        times_s.append(np.array([row.time_s for row in rows]))
+        counts.append(np.array([row.count for row in rows]))
+        starts.append(read_start_time(path))
+    if len(paths) > 1 and None in starts:
+        without = paths[starts.index(None)]
+        raise DatasetError(f"{without} tells no wall-clock time, by which several files are put in order; "
+                           "count with --start-time, or give one file")  # fmt: skip
+    if len({start.tzinfo is None for start in starts if start}) > 1:
+        raise DatasetError("some files tell the time with its zone and others without; count them alike")
+    start = min(starts) if None not in starts else None
+    if start is not None:
+        times_s = [t + (own - start).total_seconds() for t, own in zip(times_s, starts, strict=True)]
+    times_s, counts = np.concatenate(times_s), np.concatenate(counts)
+    order = np.argsort(times_s, kind="stable")
+    return CountSeries(times_s[order], counts[order], start)
+
+
+def forecast(series: CountSeries, period_s: float = 86400.0, steps: int = 48, level: float = 0.9) -> Forecast:
+    """Predict the count curve of the period that begins where the series ends.
+
+    The series is cut, from its end backwards, into periods of `steps` steps, in which counts are averaged.
+    Functional output regression (`models.FunctionalRegressor`) learns the way from each period's curve to the
+    next one's, its settings chosen by blocked cross-validation. The back-test repeats all of this, settings
+    included, for each of the latest periods with nothing but the periods before it.
+
+    Parameters
+    ----------
+    series : CountSeries
+    period_s : float
+        Length of a period, seconds.
+    steps : int
+        Steps of a period.
+    level : float
+        Share of steps whose mean count the intervals shall hold.
+
+    Raises
+    ------
+    DatasetError
+        When there are too few periods, or too few counts in the last one.
+    """
+    history, end_s = _periods(series, period_s, steps)
+    origins = range(max(3, len(history) - TESTED_PERIODS), len(history))
+    tested = {k: dict(_predictions(history[:k])) for k in origins if _observed(history[k]) > 0}
+    tested = {k: predictions for k, predictions in tested.items() if predictions}
+    if not tested:
+        raise DatasetError("expected two periods in a row with counts before the last ones, found none; "
+                           "fill the gaps by counting more footage")  # fmt: skip
+    errors = {
+        name: float(np.nanmean([np.abs(history[k] - found[name]) for k, found in tested.items()]))
+        for name in next(iter(tested.values()))
+    }
+    scores = [normalised_scores(history[k], found["forecast"]) for k, found in tested.items()]
+    quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
+    counts, settings = _forecast(history)
+    low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
+    times_s = end_s + period_s / steps * np.arange(steps)
+    return Forecast(
+        times_s, counts, low, high, series.start, period_s, history, errors, len(tested), settings
+    )
+
+
+def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarray, float]:
+    """Mean counts of the steps of the whole periods (periods, steps), and the time at which they end."""
+    times_s = series.times_s
+    gaps = np.diff(times_s)
+    step_s = period_s / steps
+    between_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.0
+    end_s = times_s[-1] + between_s
+    length_s = end_s - times_s[0]
+    n_periods = math.floor(length_s / period_s + 1e-6)
+    if n_periods < MIN_PERIODS:
+        raise DatasetError(f"expected counts over at least {MIN_PERIODS} periods of {length_text(period_s)}, "
+                           f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
+                           "--period")  # fmt: skip
+    before_end = np.ceil((end_s - times_s) / step_s - 1e-6).astype(int)
+    step = n_periods * steps - before_end
+    inside = (step >= 0) & (step < n_periods * steps)
+    sums = np.bincount(step[inside], series.counts[inside], n_periods * steps)
+    numbers = np.bincount(step[inside], minlength=n_periods * steps)
+    means = np.divide(sums, numbers, out=np.full(len(sums), np.nan), where=numbers > 0)
+    history = means.reshape(n_periods, steps)
+    if _observed(history[-1]) < LEAST_OBSERVED:
+        raise DatasetError(f"the last period has counts in only {_observed(history[-1]):.0%} of its {steps} "
+                           "steps; choose a longer --period or fewer --steps")  # fmt: skip
+    return history, float(end_s)
+
+
+def _observed(curve: np.ndarray) -> float:
+    return float(np.isfinite(curve).mean())
+
+
+def _predictions(history: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """The next curve by the forecast and the naive ways; nothing when the last curve has too many gaps."""
+    if _observed(history[-1]) < LEAST_OBSERVED or not len(_pairs(history)):
+        return
+    last = _filled(history[-1:])[0]
+    usable = [curve for curve in history if _observed(curve) >= LEAST_OBSERVED]
+    yield "forecast", _forecast(history)[0]
+    yield "last value", np.full(len(last), last[-1])
+    yield "same time last period", last
+    yield "mean of the periods", _filled(np.array(usable)).mean(axis=0)
+
+
+def _filled(curves: np.ndarray) -> np.ndarray:
+    return fill_gaps(curves, np.linspace(0, 1, curves.shape[1]))
+
+
+def _pairs(history: np.ndarray) -> np.ndarray:
+    """Numbers of the periods that can be learnt from: they and the ones before have counts enough."""
+    enough = np.array([_observed(curve) >= LEAST_OBSERVED for curve in history])
+    return np.flatnonzero(enough[1:] & enough[:-1]) + 1
+
+
+def _forecast(history: np.ndarray) -> tuple[np.ndarray, str]:
+    """The curve (steps,) after the last of `history` (periods, steps), and the settings it was made with."""
+    pairs = _pairs(history)
+    usable = np.union1d(pairs, pairs - 1)
+    curves = np.full(history.shape, np.nan)
+    curves[usable] = _filled(history[usable])
+    inputs, targets, new = curves[pairs - 1], curves[pairs], _filled(history[-1:])
+    best = (KERNELS[0], LAMBDAS[-1], "square")
+    if len(pairs) > 2:
+        folds = list(BlockedKFold(min(5, len(pairs))).split(pairs))
+
+        def error(choice):
+            sizes = []
+            for train, test in folds:
+                found = _fit_predict(*choice, inputs[train], targets[train], inputs[test], ROUGHLY)
+                sizes.append(np.abs(found - targets[test]).mean())
+            return np.mean(sizes)
+
+        best = min(product(KERNELS, LAMBDAS, ("square",)), key=error)
+        best = min(best, (*best[:2], "huber"), key=error)
+    kernel, lam, loss = best
+    curve = _fit_predict(*best, inputs, targets, new, SOLVED)[0]
+    return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss"
+
+
+def _fit_predict(kernel, lam, loss, inputs, targets, new, tol) -> np.ndarray:
+    """Curves (k, steps) after the curves `new` (k, steps), learnt from pairs of curves, each (n, steps).
+
+    Curves are centred at the typical one, the median for the Huber loss, and inputs scaled to a mean square
+    of 1; kappa is 1.345 robust standard deviations, as usual for the Huber loss.
+    """
+    middle = np.median if loss == "huber" else np.mean
+    before, after = middle(inputs, axis=0), middle(targets, axis=0)
+    scale = np.sqrt(np.sum((inputs - before) ** 2, axis=1).mean()) or 1.0
+    kappa = 1.345 * 1.4826 * float(np.median(np.abs(targets - after)))
+    model = FunctionalRegressor(
+        loss=loss,
+        p=1,
+        kappa=kappa or 1.0,
+        kernel=kernel,
+        kernel_params={"gamma": 0.5} if kernel == "rbf" else None,
+        output_kernel_params={"gamma": 10.0},
+        lam=lam,
+        tol=tol,
+        max_iter=50_000,
+    ).fit((inputs - before) / scale, targets - after)
+    return np.maximum(model.predict((new - before) / scale) + after, 0.0)
+
+
+def forecast_files(
+    paths: Sequence[str | Path],
+    *,
+    output: str | None = None,
+    plot: str | Path | None = None,
+    period_s: float = 86400.0,
+    steps: int = 48,
+    level: float = 0.9,
+) -> tuple[Forecast, list[str]]:
+    """Forecast from files of counts into a file, and draw it where asked.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        See `load_series`.
+    output : str, optional
+        File of the forecast (.csv, .jsonl, .parquet) or "-"; by default `STEM.forecast.csv` in the working
+        folder, with the first file's stem.
+    plot : path, optional
+        Picture to draw.
+    period_s, steps, level
+        As for `forecast`.
+
+    Returns
+    -------
+    Forecast, list of str
+        With the names of the files written.
+
+    Raises
+    ------
+    DatasetError, OutputError
+    """
+    if output is None:
+        output = f"{Path(paths[0]).stem.removesuffix('.counts')}.forecast.csv"
+    format = "csv" if output == "-" else Path(output).suffix[1:].lower()
+    if format not in FORMATS:
+        known = " or ".join(f".{name}" for name in FORMATS)
+        raise OutputError(f"cannot write {output}: expected a name ending in {known}")
+    written = [output] * (output != "-") + [str(plot)] * (plot is not None)
+    for path in written:
+        if any(same_file(Path(path), Path(file)) for file in paths):
+            raise OutputError(f"{path} would be written over, but is read too; choose another name")
+        check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
+    made = forecast(load_series(paths), period_s, steps, level)
+    columns = {"time_s": float}
+    if made.start is not None:
+        columns["time"] = made.start
+    columns |= dict.fromkeys(("count", "low", "high"), float)
+    with open_rows(output, format, columns) as rows:
+        for time_s, *people in zip(made.times_s, made.counts, made.low, made.high, strict=True):
+            values = zip(("count", "low", "high"), map(count_cell, people), strict=True)
+            rows.write(time_cells(time_s, made.start) | dict(values))
+    if plot is not None:
+        plot_forecast(made, plot, ", ".join(Path(path).name for path in paths))
+    return made, written

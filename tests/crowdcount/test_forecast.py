@@ -1,0 +1,206 @@
+"""Forecasts of count curves from files of counts: what is learnt, the back-test, and wrong input."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from crowdcount.cli import command_line
+from crowdcount.errors import DatasetError, OutputError
+from crowdcount.forecast import CountSeries, forecast, forecast_files, load_series, parse_period
+from crowdcount.results import FrameCount, open_writer, read_start_time
+from samples.counts import write_counts
+
+MIDNIGHT = datetime(2024, 3, 4)
+DAY_S = 86400.0
+WAVE = 20 + 15 * np.sin(np.linspace(0, 2 * np.pi, 24, endpoint=False))
+
+
+def write(path, counts, step_s=3600.0, start_time=MIDNIGHT, begin_s=0.0):
+    with open_writer(path, path.suffix[1:], start_time) as writer:
+        for k, count in enumerate(counts):
+            writer.write(FrameCount(k, begin_s + k * step_s, float(count), float(count), float(count)))
+    return path
+
+
+def levels(days, seed=0):
+    """A level per day that depends on the day before: high days are followed by low ones."""
+    random = np.random.default_rng(seed)
+    level = np.ones(days)
+    for k in range(1, days):
+        level[k] = 2 - level[k - 1] + random.choice([-0.2, 0.2]) if 0.4 < level[k - 1] < 1.6 else 1.0
+    return level
+
+
+def series_of(curves, step_s=3600.0):
+    counts = np.concatenate(curves)
+    return CountSeries(np.arange(len(counts)) * step_s, counts, MIDNIGHT)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_day_that_repeats_is_forecast(tmp_path, suffix):
+    path = write(tmp_path / f"a.counts{suffix}", np.tile(WAVE, 6))
+    made = forecast(load_series([path]), steps=24)
+    np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+    assert made.start == MIDNIGHT
+    assert made.times_s[0] == 6 * DAY_S
+    assert made.history.shape == (6, 24)
+    assert made.errors["forecast"] < 1e-3 < 5 < made.errors["last value"]
+    assert made.n_tested == 3
+
+
+def test_what_follows_from_the_last_period_is_learnt():
+    made = forecast(series_of([level * WAVE for level in levels(24)]), steps=24)
+    assert made.errors["forecast"] < 0.75 * made.errors["same time last period"]
+    assert made.errors["forecast"] < 0.9 * made.errors["mean of the periods"]
+    assert made.has_interval
+    assert ((made.low <= made.counts) & (made.counts <= made.high)).all()
+
+
+def test_the_back_test_knows_nothing_of_what_it_predicts():
+    curves = [level * WAVE for level in levels(8)]
+    curves[-1] = curves[-1] + 100
+    made = forecast(series_of(curves), steps=24)
+    earlier = forecast(series_of(curves[:-1]), steps=24)
+    # the errors over the earlier periods stay, and the last one adds at least what nobody could know
+    total = made.errors["forecast"] * made.n_tested - earlier.errors["forecast"] * earlier.n_tested
+    assert made.n_tested == earlier.n_tested + 1
+    assert total == pytest.approx(np.abs(curves[-1] - earlier.counts).mean())
+
+
+def test_one_broken_day_hardly_moves_the_forecast():
+    days = 12
+    random = np.random.default_rng(3)
+    curves = [np.maximum(WAVE + random.normal(0, 1, 24), 0) for _ in range(days)]
+    curves[5] = np.zeros(24)
+    made = forecast(series_of(curves), steps=24)
+    assert np.abs(made.counts - WAVE).mean() < 1.5
+
+
+def test_counts_are_averaged_within_steps_and_gaps_are_filled(tmp_path):
+    counts = np.repeat(np.tile(WAVE, 6), 4) + np.tile([-1.0, 1.0, 2.0, -2.0], 144)
+    counts[4 * 50 : 4 * 53] = np.nan  # three hours that could not be decoded
+    path = write(tmp_path / "a.csv", counts, step_s=900.0)
+    made = forecast(load_series([path]), steps=24)
+    assert np.isnan(made.history[2, 2:5]).all()
+    np.testing.assert_allclose(made.history[3], WAVE, atol=1e-3)
+    assert np.abs(made.counts - WAVE).max() < 1.0
+
+
+def test_a_period_without_counts_is_left_out():
+    curves = np.tile(WAVE, (8, 1))
+    curves[3, 4:] = np.nan
+    series = series_of(list(curves))
+    counted = np.isfinite(series.counts)
+    made = forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
+    np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+
+
+def test_several_files_are_put_in_order_by_their_times(tmp_path):
+    parts = [
+        write(tmp_path / f"{k}.csv", np.tile(WAVE, 2), start_time=MIDNIGHT + timedelta(days=2 * k))
+        for k in (1, 0, 2)
+    ]
+    series = load_series(parts)
+    assert series.start == MIDNIGHT
+    np.testing.assert_allclose(series.counts, np.tile(WAVE, 6), atol=1e-3)
+    np.testing.assert_allclose(np.diff(series.times_s), 3600)
+
+
+def test_the_start_is_read_from_rows_that_begin_later(tmp_path):
+    path = write(tmp_path / "a.csv", [1.0], begin_s=90.0)
+    assert read_start_time(path) == MIDNIGHT
+    assert read_start_time(write(tmp_path / "b.csv", [1.0], start_time=None)) is None
+    assert read_start_time(write(tmp_path / "c.parquet", [], start_time=MIDNIGHT)) is None
+    damaged = tmp_path / "d.csv"
+    damaged.write_text("frame,time_s,time,count,low,high,flags\n0,0,noon,1,1,1,\n")
+    with pytest.raises(DatasetError, match=r"line 2: expected an ISO 8601 time, found 'noon'"):
+        read_start_time(damaged)
+
+
+def test_wrong_files_are_named(tmp_path):
+    timed = write(tmp_path / "timed.csv", WAVE)
+    bare = write(tmp_path / "bare.csv", WAVE, start_time=None)
+    with pytest.raises(DatasetError, match=r"bare\.csv tells no wall-clock time.*--start-time"):
+        load_series([timed, bare])
+    with pytest.raises(DatasetError, match=r"empty\.csv holds no counts"):
+        load_series([write(tmp_path / "empty.csv", [np.nan])])
+    zoned = write(tmp_path / "zoned.csv", WAVE, start_time=MIDNIGHT.astimezone(UTC))
+    with pytest.raises(DatasetError, match="with its zone and others without"):
+        load_series([timed, zoned])
+    with pytest.raises(DatasetError, match=r"at least 4 periods of 1 d, found 1 d of them.*shorter --period"):
+        forecast(load_series([timed]))
+    sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
+    with pytest.raises(DatasetError, match=r"only 4% of its 48 steps"):
+        forecast(sparse)
+
+
+def test_no_two_periods_in_a_row_cannot_be_learnt_from():
+    curves = np.tile(WAVE, (8, 1))
+    curves[:-1:2] = np.nan
+    series = series_of(list(curves))
+    counted = np.isfinite(series.counts)
+    with pytest.raises(DatasetError, match="two periods in a row"):
+        forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
+
+
+@pytest.mark.parametrize("text", ["", "s", "d", "fortnight", "0h", "-1d", "1 d", "1w"])
+def test_wrong_periods_are_refused(text):
+    with pytest.raises(DatasetError, match="a period is hour, day, week or"):
+        parse_period(text)
+
+
+def test_no_input_is_written_over(tmp_path):
+    path = write(tmp_path / "a.csv", np.tile(WAVE, 6))
+    with pytest.raises(OutputError, match="is read too"):
+        forecast_files([path], output=str(path), steps=24)
+    with pytest.raises(OutputError, match=r"ending in \.csv or"):
+        forecast_files([path], output="a.txt", steps=24)
+
+
+class TestCommand:
+    def run(self, *arguments):
+        return CliRunner().invoke(command_line, ["forecast", *map(str, arguments)], catch_exceptions=False)
+
+    def test_writes_the_forecast_and_draws_it(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        write_counts("hall.counts.csv", days=9)
+        result = self.run("hall.counts.csv", "--plot", "hall.png", "--steps", "24")
+        assert result.exit_code == 0
+        assert "mean absolute error in the back-test on 6 periods" in result.output
+        lines = (tmp_path / "hall.forecast.csv").read_text().splitlines()
+        assert lines[0] == "time_s,time,count,low,high"
+        assert lines[1].startswith(f"{9 * DAY_S},2024-03-13T00:00:00.000,")
+        assert len(lines) == 25
+        assert (tmp_path / "hall.png").stat().st_size > 10_000
+        assert len(list(tmp_path.iterdir())) == 3
+
+    def test_json_and_the_standard_output(self, tmp_path):
+        path = write(tmp_path / "a.csv", np.tile(WAVE, 5), start_time=None)
+        result = self.run(path, "--json", "-o", tmp_path / "f.jsonl", "--steps", "24")
+        found = json.loads(result.stdout)
+        assert found["tested_periods"] == 2
+        naive = ["last value", "same time last period", "mean of the periods"]
+        assert list(found["mae"]) == ["forecast", *naive]
+        rows = [json.loads(line) for line in (tmp_path / "f.jsonl").read_text().splitlines()]
+        assert list(rows[0]) == ["time_s", "count", "low", "high"]
+        result = self.run(path, "-o", "-", "--steps", "24")
+        assert result.stdout.startswith("time_s,count,low,high\n432000.0,")
+        assert self.run(path, "-o", "-", "--json").exit_code == 2
+
+    def test_one_tested_period_gives_no_interval(self, tmp_path):
+        path = write(tmp_path / "a.csv", np.tile(WAVE, 4), start_time=None)
+        result = self.run(path, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.png")
+        assert "no interval: one tested period is too few" in result.output
+        cells = (tmp_path / "f.csv").read_text().splitlines()[1].split(",")
+        assert cells[2:] == ["0.0", ""]
+
+    def test_too_few_periods_are_one_line(self, tmp_path):
+        path = write(tmp_path / "a.csv", WAVE)
+        result = self.run(path, "-o", tmp_path / "f.csv")
+        assert result.exit_code == 1
+        assert len(result.output.splitlines()) == 1
+        assert "crowdcount: expected counts over at least 4 periods of 1 d" in result.output
+        assert not (tmp_path / "f.csv").exists()

@@ -74,7 +74,7 @@ class TestFormats:
         for kernel in ("linear", "rbf"):
             regressor = HuberLossRegressor(views=[[0, 1], [2, 3]], kernel=kernel, lam=0.1, gamma=0.0)
             model = CounterModel(
-                CountRegressor(regressor).fit(rows, rows.sum(axis=1)),
+                CountRegressor(regressor).fit(rows, rows.sum(axis=1)).predictor_,
                 ("a", "b", "c", "d"),
                 scene=Scene((4, 4), roi, roi.astype(np.float32)),
             )

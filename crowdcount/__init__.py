@@ -13,6 +13,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOMES = {
+    "audit_labels": "audit",
     "count": "counting",
     "open_counting": "counting",
     "load_dataset": "datasets",

@@ -1,5 +1,6 @@
 """Pictures of what was counted: the counts over time, and the footage with the counts drawn in."""
 
+import io
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -24,12 +25,13 @@ _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 180
 _DAY_S = 86400
 _SHOWN_PERIODS = 7  # before a forecast
 _BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
+_MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
 
 _PROBE_BYTES = 1 << 16  # more than an encoder writes at once
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
-_TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR = (
-    (70, 60, 240), (90, 220, 255), (255, 255, 255), (205, 205, 205), (60, 175, 255))
+_TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR, _INK_BGR = (
+    (70, 60, 240), (90, 220, 255), (255, 255, 255), (205, 205, 205), (60, 175, 255), (38, 38, 38))
 
 
 def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
@@ -129,8 +131,6 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
 
 
 def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     group = math.ceil(2 * len(values) / _MOST_POINTS) if len(values) > _MOST_POINTS else 1
     starts = np.arange(0, len(values), group)
     known = np.isfinite(values)
@@ -150,11 +150,8 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
 
     top = values[known].max(initial=1.0)
     axes.set_ylim(0, 1.08 * top)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    axes.set_ylabel("people", color=_GREY)
+    _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    _strip_frame(axes, ("left", "top", "right"))
     if known[:, 0].any():
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
                     labelcolor=_GREY, borderaxespad=0)
@@ -174,6 +171,16 @@ def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s
         axes.broken_barh(np.column_stack([begins, widths]), (row - 0.32, 0.64), color=_AMBER, linewidth=0)
     axes.set_yticks(range(len(flags)), flags, fontsize=8, color=_GREY)
     axes.set_ylim(len(flags) - 0.4, -0.6)
+    _strip_frame(axes, ("left", "top", "right"))
+
+
+def _style_people(axes) -> None:
+    """An axis of people: few whole numbers, and no frame but the ground line."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.set_ylabel("people", color=_GREY)
+    axes.set_axisbelow(True)
     _strip_frame(axes, ("left", "top", "right"))
 
 
@@ -223,6 +230,49 @@ def _label_time(axes, span_s: tuple[float, float], midnight: datetime | None,
                 labels[k] += f"\n{midnight + timedelta(days=int(day)):%Y-%m-%d}"
     axes.set_xticks(ticks_s - since_midnight_s, labels)
     axes.set_xlim(*span_s)
+
+
+def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray,
+                marked: np.ndarray) -> bytes:
+    """Draw labels and predictions over the frames, some labels marked, on a transparent ground.
+
+    Parameters
+    ----------
+    numbers : (n,) int
+        Frames, ascending.
+    labels, predictions : (n,) float64
+        People.
+    marked : (n,) bool
+
+    Returns
+    -------
+    bytes
+        An SVG drawing; the same for the same input.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    gaps = np.diff(numbers, prepend=numbers[:1])
+    breaks = np.flatnonzero(gaps > 10 * np.median(gaps[1:])) if len(numbers) > 1 else []
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(numbers, labels, ".", color=_GREY, markersize=3, label="label")
+    axes.plot(np.insert(numbers.astype(float), breaks, math.nan), np.insert(predictions, breaks, math.nan),
+              color=_MID_BLUE, linewidth=1.0, label="prediction without the frame's block")
+    if marked.any():
+        axes.vlines(numbers[marked], predictions[marked], labels[marked], color=_AMBER, linewidth=0.8)
+        axes.plot(numbers[marked], labels[marked], "o", color=_AMBER, markersize=5, label="stands out")
+    axes.set_ylim(0, 1.08 * max(labels.max(), predictions.max(), 1.0))
+    axes.margins(x=0.01)
+    axes.set_xlabel("frame", color=_GREY)
+    _style_people(axes)
+    axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
+                labelcolor=_GREY, borderaxespad=0)
+    drawing = io.BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crowdcount"}):
+        figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
+    return drawing.getvalue()
 
 
 class OverlayWriter:
@@ -351,13 +401,49 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
         mask = cv2.resize(foreground.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
         tint = cv2.addWeighted(picture, 0.55, np.full_like(picture, _TINT_BGR), 0.45, 0)
         cv2.copyTo(tint, mask, picture)
-    if not roi.all():
-        outside = (~roi).astype(np.uint8)
-        cv2.copyTo(cv2.convertScaleAbs(picture, alpha=0.6), outside, picture)
-        outlines, _ = cv2.findContours(1 - outside, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-        cv2.polylines(picture, outlines, True, _OUTLINE_BGR, max(1, round(1.5 * scale)), cv2.LINE_AA)
+    _show_region(picture, roi, scale)
     _draw_panel(picture, row, scale)
     return picture
+
+
+def draw_annotations(frame_bgr: np.ndarray, roi: np.ndarray, points: np.ndarray | None = None,
+                     boxes: np.ndarray | None = None) -> np.ndarray:
+    """Draw the people that were annotated into a copy of a frame, and the region of interest.
+
+    Parameters
+    ----------
+    frame_bgr : (H, W, 3) uint8
+    roi : (H, W) bool
+        Region of interest: outlined, and what lies outside it dimmed.
+    points : (k, 2) float64, optional
+        Heads (x, y) in pixels, where pixel (c, r) covers [c, c + 1) x [r, r + 1).
+    boxes : (k, 4) float64, optional
+        Boxes (left, top, width, height), in the same coordinates.
+
+    Returns
+    -------
+    (H, W, 3) uint8
+    """
+    scale = max(frame_bgr.shape[0] / 480, 0.75)
+    picture = frame_bgr.copy()
+    for left, top, width, height in [] if boxes is None else np.rint(boxes).astype(int).tolist():
+        cv2.rectangle(picture, (left, top), (left + width - 1, top + height - 1), _AMBER_BGR,
+                      max(1, round(1.5 * scale)), cv2.LINE_AA)
+    for x, y in [] if points is None else np.rint(points - 0.5).astype(int).tolist():
+        cv2.circle(picture, (x, y), round(4 * scale), _INK_BGR, -1, cv2.LINE_AA)
+        cv2.circle(picture, (x, y), round(3 * scale), _AMBER_BGR, -1, cv2.LINE_AA)
+    _show_region(picture, roi, scale)
+    return picture
+
+
+def _show_region(picture: np.ndarray, roi: np.ndarray, scale: float) -> None:
+    """Outline the region of interest and dim what lies outside it."""
+    if roi.all():
+        return
+    outside = (~roi).astype(np.uint8)
+    cv2.copyTo(cv2.convertScaleAbs(picture, alpha=0.6), outside, picture)
+    outlines, _ = cv2.findContours(1 - outside, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
+    cv2.polylines(picture, outlines, True, _OUTLINE_BGR, max(1, round(1.5 * scale)), cv2.LINE_AA)
 
 
 def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:

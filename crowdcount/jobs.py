@@ -20,12 +20,14 @@ from .counting import SAMPLED_FRAMES, Counting, open_counting
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
 from .model import default_model, load_model
+from .pages import PAGE_SUFFIXES
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, same_file
 from .video import open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from .audit import Audit
     from .datasets import Dataset
     from .training import Evaluation, Training
 
@@ -388,20 +390,12 @@ def train_model(
     """
     from .training import train
 
-    read = [Path(file) for file in (path, scene, counts, mot) if file is not None]
-    if any(same_file(Path(model_path), file) for file in read):
-        raise OutputError(f"{model_path} would be written over, but is read too; choose another name")
+    _refuse_to_replace(model_path, path, scene, counts, mot)
     check_writable(model_path)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
     with watcher.progress() as show:
         dataset, loaded_scene = _load_dataset(path, scene, labels, watcher, show)
-
-        def measured(done: int, total: int) -> None:
-            show("measuring", done, total, None)
-            if done == total:
-                show("fitting", 0, None, None)
-
-        training = train(dataset, scene=loaded_scene, progress=measured, **options)
+        training = train(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         training.model.save(model_path)
     return training
 
@@ -445,6 +439,67 @@ def evaluate_model(
         return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
 
 
+def audit_dataset(
+    path: str,
+    *,
+    output: str | Path | None = None,
+    html: str | Path | None = None,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> "Audit":
+    """Audit the labels of a data set, and write what stands out where asked.
+
+    Parameters
+    ----------
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    output : path, optional
+        CSV file to write, or "-".
+    html : path, optional
+        Page to write.
+    options
+        frames and cache, as for `audit_labels`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    from .audit import audit_labels, write_audit_page, write_audit_table
+
+    for file, suffixes in ((output, ()), (html, PAGE_SUFFIXES)):
+        if file is None or (file == "-" and file is output):
+            continue
+        _refuse_to_replace(file, path, scene, counts, mot)
+        check_writable(file, suffixes)
+    if output is not None and html is not None and same_file(Path(output), Path(html)):
+        raise OutputError(f"the table and the page would both be written to {html}; choose two names")
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with watcher.progress() as show:
+        dataset, loaded_scene = _load_dataset(path, scene, labels, watcher, show)
+        audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
+        if output is not None:
+            write_audit_table(audit, output)
+        if html is not None:
+            show("drawing", 0, None, None)
+            write_audit_page(audit, dataset, html)
+    return audit
+
+
+def _measuring(show: Show) -> Callable[[int, int], None]:
+    """Progress of measuring, then of a fit whose end nobody knows."""
+
+    def measured(done: int, total: int) -> None:
+        show("measuring", done, total, None)
+        if done == total:
+            show("fitting", 0, None, None)
+
+    return measured
+
+
 def _load_dataset(path, scene, labels, watcher, show) -> tuple["Dataset", Scene | None]:
     """A data set with its labels, and the scene of a file if one is given; tells the watcher."""
     from .datasets import load_dataset
@@ -469,3 +524,9 @@ def _is_foreign(path: Path) -> bool:
     ours = ",".join(COLUMNS[:2]).encode()
     with path.open("rb") as file:
         return file.read(len(ours)) not in (ours, b"")
+
+
+def _refuse_to_replace(written: str | Path, *read: str | Path | None) -> None:
+    """OutputError when a file to write is one of those that are read."""
+    if any(file is not None and same_file(Path(written), Path(file)) for file in read):
+        raise OutputError(f"{written} would be written over, but is read too; choose another name")

@@ -68,7 +68,10 @@ def paragraph(text: str, note: bool = False) -> Markup:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
-    """A table whose cells are texts, numbers (aligned to the right) or `Markup` such as a `picture`."""
+    """A table whose cells are texts, numbers or `Markup` such as a `picture`.
+
+    A column of numbers, as such or written out, is aligned to the right.
+    """
     rows = [list(row) for row in rows]
     numeric = [bool(rows) and all(_is_number(row[k]) for row in rows) for k in range(len(header))]
     classes = [' class="number"' if right else "" for right in numeric]
@@ -113,7 +116,11 @@ def _jpeg(image_bgr: np.ndarray, width: int | None) -> bytes:
 
 
 def _is_number(cell: object) -> bool:
-    return isinstance(cell, (int, float)) and not isinstance(cell, bool)
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(cell, bool)
 
 
 def _html(cell: object) -> str:

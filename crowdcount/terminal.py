@@ -13,11 +13,12 @@ from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from .audit import Audit
     from .datasets import Dataset
     from .forecast import Forecast
-    from .training import Evaluation, Training
+    from .training import Evaluation, RemovedLabel, Training
 
-#: Removed labels that a report lists; the others are in the report as JSON.
+#: Removed labels that a report lists.
 LISTED_LABELS = 20
 
 
@@ -138,6 +139,14 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     ]
 
 
+def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:
+    """What an audit found, for people, and where it is written."""
+    lines = [f"{len(audit.labels)} labels in {audit.seconds:.1f} s", audit.verdict]
+    if audit.removed:
+        lines += _listed(audit.removed, "; -o FILE lists all")
+    return lines + [f"written: {file}" for file in files]
+
+
 def evaluation_report(evaluation: "Evaluation") -> list[str]:
     """What an evaluation found, for people."""
     return [
@@ -176,17 +185,22 @@ def _removed(training: "Training") -> list[str]:
         return ["no label was pruned: pruning did not lower the cross-validation error"]
     if not removed:
         return ["no label was pruned: none stands out from what the others tell"]
-    lines = [
+    return [
         f"{_number(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
-        "   frame    label  prediction  refinement",
+        *_listed(removed, "; --json lists all"),
     ]
+
+
+def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:
+    """The first labels as a table."""
+    lines = ["   frame    label  prediction  refinement"]
     lines += [
         f"{label.number:8d} {label.label:8.1f}  {label.prediction:10.1f}  {label.refinement:10d}"
         for label in removed[:LISTED_LABELS]
     ]
     if len(removed) > LISTED_LABELS:
-        lines.append(f"   and {len(removed) - LISTED_LABELS} more; --json lists all")
+        lines.append(f"   and {len(removed) - LISTED_LABELS} more{where_all}")
     return lines
 
 

@@ -1,6 +1,7 @@
 """A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
 
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 
 import cv2
@@ -20,6 +21,8 @@ N_FRAMES = 60
 #: Person height over foot row: slope, and pixels at row 0.
 LINE = 0.25, 10.0
 _CROWD_PERIOD = 20  # frames
+#: Elements of HTML that have no end.
+VOID_ELEMENTS = {"meta", "img", "br", "hr", "link", "input"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -129,3 +132,34 @@ def cell_model(street) -> CounterModel:
     area = pipeline.quantity_names.index("area")
     regressor = CountRegressor(HuberLossRegressor(lam=1e-4, gamma=0.0)).fit(rows, rows[:, area] / 0.3)
     return CounterModel(regressor.predictor_, tuple(pipeline.quantity_names), per_cell=True, quantile=0.5)
+
+
+class HtmlReader(HTMLParser):
+    """Elements with their attributes, the text, and whether every element that opens is closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID_ELEMENTS:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="session")
+def html_reader():
+    """html_reader(text): see `HtmlReader`."""
+    return HtmlReader

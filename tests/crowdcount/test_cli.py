@@ -495,6 +495,50 @@ class TestTrainAndEvaluate:
         assert stderr == ""
 
 
+class TestAudit:
+    AUDIT = "audit ../street.avi --counts wrong.csv --scene ../scene.json --frames 0-29 --cache ../kept"
+
+    @pytest.fixture
+    def wrong(self, made, here):
+        """The street's labels, frame 12's far too high."""
+        labels = (made / "labels.csv").read_text().splitlines()
+        labels[13] = "12,30"
+        Path("wrong.csv").write_text("\n".join(labels))
+
+    @pytest.mark.usefixtures("wrong")
+    def test_report_table_and_page(self, run, here):
+        code, stdout, stderr = run(f"{self.AUDIT} -o a.csv --html a.html")
+        assert (code, stderr) == (0, "")
+        lines = stdout.splitlines()
+        assert lines[0].startswith("30 labels in ")
+        header = lines.index("   frame    label  prediction  refinement")
+        assert lines[header + 1].split()[:2] == ["12", "30.0"]
+        assert lines[-2:] == ["written: a.csv", "written: a.html"]
+        assert Path("a.csv").read_text().splitlines()[1].startswith("1,12,30.0,")
+        assert '<img src="data:image/jpeg' in Path("a.html").read_text()
+        code, stdout, _ = run(f"{self.AUDIT} --json")
+        assert json.loads(stdout)["removed"][0]["number"] == 12
+        assert run(f"{self.AUDIT} -o -")[1] == Path("a.csv").read_text()
+        assert only(here) == ["a.csv", "a.html", "wrong.csv"]
+
+    @pytest.mark.usefixtures("wrong")
+    @pytest.mark.parametrize(
+        ("options", "code", "said"),
+        [
+            ("-o wrong.csv", 1, "is read too"),
+            ("-o a.html --html a.html", 1, "choose two names"),
+            ("--html a.pdf", 1, "expected a name ending in .html"),
+            ("-o missing/a.csv", 1, "create it first"),
+            ("--json -o -", 2, "drop one of them"),
+        ],
+    )
+    def test_mistakes_come_before_any_work(self, run, here, options, code, said):
+        found, stdout, stderr = run(f"{self.AUDIT} {options}")
+        assert (found, stdout) == (code, "")
+        assert said in stderr
+        assert only(here) == ["wrong.csv"]
+
+
 class TestSettings:
     def frames(self, run, options=""):
         code, stdout, stderr = run(f"{COUNT} -o - -q {options}")

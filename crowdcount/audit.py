@@ -1,0 +1,195 @@
+"""An audit of annotations: which labels Huber loss regression distrusts, and what a person judges them by."""
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from .datasets import Dataset
+from .drawing import draw_annotations, plot_labels
+from .pages import Markup, paragraph, picture, section, table, write_page
+from .results import print_result
+from .scene import Scene
+from .storage import atomic_path
+from .training import N_REFINEMENTS, Fitting, Progress, RemovedLabel, Setting, measure_labelled
+from .video import Position, open_source
+
+AUDIT_COLUMNS = ("rank", "frame", "label", "prediction", "refinement")
+#: Labels of a page that are shown with their frame, the oddest ones: a page of more would be slow to open.
+MAX_PICTURES = 200
+_PICTURE_WIDTH = 480
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    name : str
+        The data set's.
+    removed : tuple of RemovedLabel
+        The labels that stand out, oddest first.
+    numbers : (n,) int64
+        All frames with a label, in the data set's own numbering.
+    labels, predictions : (n,) float64
+        People as annotated, and as predicted by models that have not seen the frame's block and have pruned
+        labels of the other blocks.
+    setting : Setting
+        Of the regression, chosen by blocked cross-validation.
+    scene : Scene or None
+        None for ready-made features.
+    seconds : float
+    """
+
+    name: str
+    removed: tuple[RemovedLabel, ...]
+    numbers: np.ndarray
+    labels: np.ndarray
+    predictions: np.ndarray
+    setting: Setting
+    scene: Scene | None
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence or two for people."""
+        n_labels, n_removed = len(self.labels), len(self.removed)
+        if not n_removed:
+            return f"Nothing stands out: each of the {n_labels} labels fits what the others tell."
+        return (
+            f"{n_removed} of {n_labels} labels stand out from what the others tell. Look at them: such a "
+            "label is wrong, or right in a situation that is rare."
+        )
+
+
+def audit_labels(
+    dataset: Dataset,
+    *,
+    frames: str | None = None,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Find the labels that stand out from what all the others tell.
+
+    The regression is that of `train`, its setting chosen in the same way, but labels are pruned whether or
+    not that lowers the cross-validation error: a person decides.
+
+    Parameters
+    ----------
+    dataset, frames, scene, cache, progress
+        As for `crowdcount.training.train`.
+
+    Raises
+    ------
+    DatasetError
+        When there are too few labels, or the frames asked for are not there.
+    VideoError, SceneError, OutputError
+    """
+    began = time.perf_counter()
+    measured = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
+    fitting = Fitting(measured, dataset)
+    setting = replace(fitting.choose().setting, n_refinements=N_REFINEMENTS)
+    pruned = fitting.validated(setting).predictions
+    return Audit(
+        dataset.name,
+        fitting.removed(fitting.fit(setting), pruned),
+        fitting.numbers,
+        fitting.labels,
+        pruned,
+        setting,
+        measured.scene,
+        time.perf_counter() - began,
+    )
+
+
+def write_audit_table(audit: Audit, target: str | Path) -> None:
+    """Write the labels that stand out as CSV, to a file or for "-" the standard output.
+
+    Columns `rank,frame,label,prediction,refinement`; the header stands alone when nothing stands out.
+    OutputError when it cannot be written.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(AUDIT_COLUMNS)
+    for rank, one in enumerate(audit.removed, start=1):
+        counts = (round(one.label, _DECIMALS), round(one.prediction, _DECIMALS))
+        writer.writerow((rank, one.number, *counts, one.refinement))
+    if str(target) == "-":
+        print_result(text.getvalue().removesuffix("\n"))
+        return
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(text.getvalue().encode())
+
+
+def write_audit_page(audit: Audit, dataset: Dataset, path: str | Path) -> None:
+    """Write one self-contained HTML page: a plot, and the labels that stand out with their frames' pictures.
+
+    Parameters
+    ----------
+    audit : Audit
+    dataset : Dataset
+        The one that was audited; its footage is read again for the pictures.
+    path : path
+
+    Raises
+    ------
+    VideoError, OutputError
+    """
+    shown = {} if dataset.source is None else dict(_pictures(audit, dataset))
+    write_page(path, f"Audit of the labels of {audit.name}", _parts(audit, shown))
+
+
+def _parts(audit: Audit, shown: dict[int, Markup]) -> Iterator[Markup]:
+    """The page's content; `shown`: pictures by the frame's number."""
+    yield paragraph(audit.verdict)
+    marked = np.isin(audit.numbers, [one.number for one in audit.removed])
+    plot = plot_labels(audit.numbers, audit.labels, audit.predictions, marked)
+    yield section("All labels", picture(plot, "labels and predictions over the frames"))
+    if not audit.removed:
+        return
+    parts = [
+        paragraph(
+            "Oddest first. The prediction is that of a model that has not seen the frame or its neighbours; "
+            "the refinement is the round of the regression in which the label went.",
+            note=True,
+        )
+    ]
+    if audit.scene is None:
+        parts.append(paragraph("There are no pictures: the data set holds ready-made features.", True))
+    elif len(audit.removed) > MAX_PICTURES:
+        parts.append(paragraph(f"Pictures are shown of the first {MAX_PICTURES}.", True))
+    header = ["rank", "frame", "label", "prediction", "refinement"]
+    rows = [
+        [rank, one.number, f"{one.label:g}", f"{one.prediction:.1f}", one.refinement]
+        for rank, one in enumerate(audit.removed, start=1)
+    ]
+    if shown:
+        header.append("picture")
+        for row in rows:
+            row.append(shown.get(row[1], ""))
+    yield section("Labels to look at", *parts, table(header, rows))
+
+
+def _pictures(audit: Audit, dataset: Dataset) -> Iterator[tuple[int, Markup]]:
+    """Number and picture of the oddest frames, read in the order of time."""
+    numbers = [one.number for one in audit.removed[:MAX_PICTURES]]
+    rows = np.flatnonzero(np.isin(dataset.numbers, numbers))
+    if not len(rows):
+        return
+    wanted = set(rows.tolist())
+    with open_source(dataset.source, fps=dataset.fps) as source:
+        span = Position(frame=int(rows[0])), Position(frame=int(rows[-1]) + 1)
+        for frame in source.frames(*span):
+            if frame.index not in wanted:
+                continue
+            people = (kind and kind[frame.index] for kind in (dataset.points, dataset.boxes))
+            drawn = draw_annotations(frame.image_bgr, audit.scene.roi, *people)
+            number = int(dataset.numbers[frame.index])
+            yield number, picture(drawn, f"frame {number}", _PICTURE_WIDTH)

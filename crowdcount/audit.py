@@ -12,10 +12,11 @@ import numpy as np
 from .datasets import Dataset
 from .drawing import draw_annotations, plot_labels
 from .pages import Markup, paragraph, picture, section, table, write_page
+from .regressors import N_REFINEMENTS, HuberLossSetting
 from .results import print_result
 from .scene import Scene
 from .storage import atomic_path
-from .training import N_REFINEMENTS, Fitting, Progress, RemovedLabel, Setting, measure_labelled
+from .training import Fitting, Progress, RemovedLabel, measure_labelled
 from .video import Position, open_source
 
 AUDIT_COLUMNS = ("rank", "frame", "label", "prediction", "refinement")
@@ -40,7 +41,7 @@ class Audit:
     labels, predictions : (n,) float64
         People as annotated, and as predicted by models that have not seen the frame's block and have pruned
         labels of the other blocks.
-    setting : Setting
+    setting : HuberLossSetting
         Of the regression, chosen by blocked cross-validation.
     scene : Scene or None
         None for ready-made features.
@@ -52,7 +53,7 @@ class Audit:
     numbers: np.ndarray
     labels: np.ndarray
     predictions: np.ndarray
-    setting: Setting
+    setting: HuberLossSetting
     scene: Scene | None
     seconds: float
 

@@ -382,7 +382,7 @@ def train_model(
         Scene file.
     watcher : Watcher
     options
-        frames, level and cache, as for `train`.
+        regressor, frames, level and cache, as for `train`.
 
     Raises
     ------

@@ -128,13 +128,13 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     """What a training found, for people."""
     metrics = training.metrics
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
+    unused = training.n_unlabelled and not training.setting.takes_unlabelled
     return [
         f"{model_path}: trained on {metrics.n} labelled and {training.n_unlabelled} unlabelled frames "
-        f"in {training.seconds:.1f} s",
+        f"{'(not used) ' if unused else ''}in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
-        f"chosen by it: quadratic kernels with coef0 {training.coef0:g}, lam {training.lam:g}, "
-        f"gamma {training.gamma:g}",
+        f"chosen by it: {training.setting.description}",
         *_removed(training),
     ]
 
@@ -181,10 +181,8 @@ def _metrics(metrics) -> str:
 
 def _removed(training: "Training") -> list[str]:
     removed = training.removed
-    if not training.n_refinements:
-        return ["no label was pruned: pruning did not lower the cross-validation error"]
     if not removed:
-        return ["no label was pruned: none stands out from what the others tell"]
+        return [training.setting.unpruned]
     return [
         f"{_number(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",

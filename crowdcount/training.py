@@ -2,9 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from itertools import product
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from models import (
     BlockedKFold,
     CountMetrics,
     CountRegressor,
-    HuberLossRegressor,
     blocked_quantile,
     count_metrics,
     normalised_scores,
@@ -26,6 +24,7 @@ from .datasets import Dataset
 from .errors import DatasetError, ModelError
 from .model import CounterModel
 from .pipeline import Pipeline
+from .regressors import REGRESSORS, Setting
 from .scene import Scene, estimate_scene, import_scene
 from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
@@ -34,19 +33,6 @@ from .video import Position, open_source
 N_BLOCKS = 5
 #: With fewer labels there is nothing to validate on.
 MIN_LABELS = 2 * N_BLOCKS
-#: What is tried by blocked cross-validation: coef0 of the views' quadratic kernels (x·z / d + coef0)², the
-#: larger the more linear, and HLR's lam in proportion to it. A choice between purely linear and quadratic
-#: kernels was a toss-up in cross-validation (PETS 2009, frames 0-299) that moved the error on later frames
-#: by half.
-COEF0S = (1.0, 3.0)
-LAMBDAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
-#: Then, at the best of these, whether to prune labels. HLR stops by itself when no residual stands out, so
-#: that the number only bounds the work; but good labels of rare situations can stand out too, and on clean
-#: ones (PETS 2009) pruning cost a tenth of the accuracy.
-N_REFINEMENTS = 10
-#: Then, where frames without a label take part, the weight of the manifold term relative to lam; 0 leaves
-#: them out. On Mall's 1,200 they did not help (2.09 MAE without, 2.16 at .01, 2.67 at .1).
-RELATIVE_GAMMAS = (0.001, 0.01)
 #: Frames without a label beyond this number are thinned out evenly: the fit's time grows with their cube.
 MAX_UNLABELLED = 600
 #: Share of frames of held-out blocks that the flag for frames outside the training range may mark.
@@ -104,24 +90,6 @@ class RemovedLabel:
     refinement: int
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What blocked cross-validation chooses.
-
-    Attributes
-    ----------
-    coef0, lam, gamma : float
-        Of the views' quadratic kernels, and HLR's weights.
-    n_refinements : int
-        0: no label is pruned.
-    """
-
-    coef0: float
-    lam: float
-    n_refinements: int = 0
-    gamma: float = 0.0
-
-
 @dataclass(frozen=True, eq=False)
 class Validated:
     """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64."""
@@ -159,31 +127,35 @@ class Fitting:
 
     def validated(self, setting: Setting) -> Validated:
         """Judge a setting."""
-        rows = self._fitted if setting.gamma else self.labelled
+        rows = self._rows(setting)
         counts = self._counts[rows]
         predictions = out_of_fold(self._regressor(setting), self._features[rows], counts, self.folds)
         predictions = predictions[np.isfinite(counts)]
         return Validated(setting, count_metrics(self.labels, predictions), predictions)
 
-    def choose(self) -> Validated:
-        """The setting with the lowest mean absolute error, one question after the other."""
-        grid = (Setting(coef0, coef0 * lam) for coef0, lam in product(COEF0S, LAMBDAS))
-        best = self._best(map(self.validated, grid))
-        best = self._best([best, self.validated(replace(best.setting, n_refinements=N_REFINEMENTS))])
-        if len(self._fitted) > len(self.labelled):
-            lam = best.setting.lam
-            manifold = (replace(best.setting, gamma=share * lam) for share in RELATIVE_GAMMAS)
-            best = self._best([best, *map(self.validated, manifold)])
+    def choose(self, regressor: str = "hlr") -> Validated:
+        """The setting of a regressor of `REGRESSORS` with the lowest mean absolute error, one question after
+        the other."""
+        best = None
+        for question in REGRESSORS[regressor]:
+            for setting in question(best and best.setting, self.labels):
+                if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
+                    continue
+                judged = self.validated(setting)
+                if best is None or judged.metrics.mae < best.metrics.mae:
+                    best = judged
         return best
 
     def fit(self, setting: Setting) -> CountRegressor:
         """The regressor of a setting, fitted to all frames."""
-        return self._regressor(setting).fit(self._features[self._fitted], self._counts[self._fitted])
+        rows = self._rows(setting)
+        return self._regressor(setting).fit(self._features[rows], self._counts[rows])
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
-        labelled = np.isfinite(self._counts[self._fitted])
-        removed_at = regressor.regressor_.removed_at_[labelled]
+        removed_at = getattr(regressor.regressor_, "removed_at_", np.full(len(self.labels), -1))
+        if len(removed_at) > len(self.labels):  # frames without a label took part
+            removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
         removed = [
             RemovedLabel(
                 int(self.numbers[i]), float(self.labels[i]), float(predictions[i]), int(removed_at[i])
@@ -192,22 +164,11 @@ class Fitting:
         ]
         return tuple(sorted(removed, key=lambda one: (one.refinement, -abs(one.label - one.prediction))))
 
-    def _regressor(self, setting: Setting) -> CountRegressor:
-        return CountRegressor(
-            HuberLossRegressor(
-                views=self._views,
-                kernel="poly",
-                kernel_params={"degree": 2, "coef0": setting.coef0},
-                lam=setting.lam,
-                gamma=setting.gamma,
-                between_views=None,
-                n_refinements=setting.n_refinements,
-            )
-        )
+    def _rows(self, setting: Setting) -> np.ndarray:
+        return self._fitted if setting.takes_unlabelled else self.labelled
 
-    @staticmethod
-    def _best(judged: Iterable[Validated]) -> Validated:
-        return min(judged, key=lambda one: one.metrics.mae)
+    def _regressor(self, setting: Setting) -> CountRegressor:
+        return CountRegressor(setting.regressor(self._views))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +183,8 @@ class Training:
     block_biases : tuple of float
         Bias of each block: how far the camera's days differ.
     n_unlabelled : int
-    coef0, lam, n_refinements, gamma : float, float, int, float
-        Settings that the cross-validation chose.
+    setting : Setting
+        What the cross-validation chose.
     removed : tuple of RemovedLabel
     seconds : float
     """
@@ -232,10 +193,7 @@ class Training:
     metrics: CountMetrics
     block_biases: tuple[float, ...]
     n_unlabelled: int
-    coef0: float
-    lam: float
-    n_refinements: int
-    gamma: float
+    setting: Setting
     removed: tuple[RemovedLabel, ...]
     seconds: float
 
@@ -263,6 +221,7 @@ class Evaluation:
 def train(
     dataset: Dataset,
     *,
+    regressor: str = "hlr",
     frames: str | None = None,
     scene: Scene | None = None,
     level: float = 0.9,
@@ -274,6 +233,8 @@ def train(
     Parameters
     ----------
     dataset : Dataset
+    regressor : str
+        "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
     frames : str, optional
         Frames "A-B,…" to train on, in the data set's own numbering; all by default. Those without a label
         take part as unlabelled ones.
@@ -290,18 +251,22 @@ def train(
     ------
     DatasetError
         When there are too few labels, or the frames asked for are not there.
+    ValueError
+        When there is no such regressor.
     VideoError, SceneError, OutputError
     """
+    if regressor not in REGRESSORS:
+        raise ValueError(f"expected a regressor of {', '.join(REGRESSORS)}, found {regressor!r}")
     began = time.perf_counter()
     table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
     fitting = Fitting(table, dataset)
-    best = fitting.choose()
+    best = fitting.choose(regressor)
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
-    regressor = fitting.fit(best.setting)
+    fitted = fitting.fit(best.setting)
     model = CounterModel(
-        regressor.predictor_,
+        fitted.predictor_,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
@@ -312,6 +277,7 @@ def train(
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
             "cross_validation": asdict(best.metrics),
+            "regressor": regressor,
             **asdict(best.setting),
         },
     )
@@ -320,9 +286,9 @@ def train(
         best.metrics,
         tuple(float(errors[block].mean()) for block in blocks),
         len(table.rows) - len(errors),
-        **asdict(best.setting),
-        removed=fitting.removed(regressor, best.predictions),
-        seconds=time.perf_counter() - began,
+        best.setting,
+        fitting.removed(fitted, best.predictions),
+        time.perf_counter() - began,
     )
 
 

@@ -14,13 +14,13 @@ class CountRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    regressor : HuberLossRegressor or None
+    regressor : HuberLossRegressor, RobustKernelRegressor or None
         Cloned, then fitted to the standardised columns. None: HuberLossRegressor with its defaults.
 
     Attributes
     ----------
-    regressor_ : HuberLossRegressor
-        The fitted regressor with its audit of the labels.
+    regressor_ : HuberLossRegressor or RobustKernelRegressor
+        The fitted regressor.
     predictor_ : CountPredictor
         All that prediction needs of it; can be saved.
     """
@@ -29,7 +29,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         self.regressor = regressor
 
     def fit(self, X, y):
-        """Fit to X (n, d) and y (n,) float64, NaN in y where a row has no label."""
+        """Fit to X (n, d) and y (n,) float64, NaN in y where a row has no label (which R3 refuses)."""
         X = validate_data(self, X, dtype=np.float64)
         regressor = HuberLossRegressor() if self.regressor is None else clone(self.regressor)
         y = check_labels(X, y)
@@ -40,6 +40,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         scale = np.where(constant, 1.0, spread)
         center = float(np.nanmean(y))
         self.regressor_ = regressor.fit(standardised(X, mean, scale), y - center)
+        center += getattr(self.regressor_, "intercept_", 0.0)
         expansions = tuple(self.regressor_.expansions_)
         self.predictor_ = CountPredictor(mean, scale, low, high, center, expansions)
         return self

@@ -63,6 +63,10 @@ class Kernel:
 
     def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values (n_left, n_right) between the rows of `left` and `right`, float64."""
+        if self.name == "linear":
+            return left @ right.T
+        if self.name in POLYNOMIAL_KERNELS:
+            return (self.gamma * (left @ right.T) + self.coef0) ** int(self.degree)
         from sklearn.metrics.pairwise import pairwise_kernels
 
         return pairwise_kernels(

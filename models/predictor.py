@@ -28,7 +28,7 @@ class CountPredictor:
     low, high : (d,) float64
         Range of each column over the labelled rows.
     center : float
-        Mean label.
+        Mean label, plus the regressor's bias where it has one.
     expansions : sequence of Expansion
         The fitted function of the standardised columns; its values are counts less `center`.
     """

@@ -11,6 +11,14 @@ from .common import dataset_options, json_line, model_option
 @dataset_options
 @model_option("Model file to write (.npz).", required=True)
 @click.option(
+    "--regressor",
+    type=click.Choice(["hlr", "r3"]),
+    default="hlr",
+    show_default=True,
+    help="Huber loss regression, which takes unlabelled frames and prunes wrong labels, or robust "
+    "regularized kernel regression.",
+)
+@click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.9,
@@ -29,8 +37,8 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
 
     training = train_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
-        names = ("n_unlabelled", "block_biases", "coef0", "lam", "n_refinements", "gamma", "seconds")
-        facts = {name: getattr(training, name) for name in names}
+        names = ("n_unlabelled", "block_biases", "seconds")
+        facts = {name: getattr(training, name) for name in names} | asdict(training.setting)
         removed = [asdict(label) for label in training.removed]
         print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
     else:

@@ -446,6 +446,20 @@ class TestTrainAndEvaluate:
         assert model.facts["labelled_frames"] == 30
         assert model.scene.line == load_scene("../scene.json").line
 
+    def test_train_robust_regression(self, run):
+        rng = np.random.default_rng(0)
+        features = rng.random((30, len(UCSD_FEATURES)))
+        np.savez("features.npz", features=features, count_total=np.round(9 * features[:, 0]))
+        code, stdout, _ = run("train features.npz -m r3.npz --regressor r3")
+        assert code == 0
+        assert "chosen by it: quadratic kernel with coef0" in stdout
+        assert "no label is pruned" in stdout
+        assert load_model("r3.npz").facts["regressor"] == "r3"
+        code, stdout, _ = run("evaluate features.npz -m r3.npz --json")
+        assert code == 0
+        assert json.loads(stdout)["mae"] < 2
+        assert run("train features.npz -m r3.npz --regressor magic")[0] == 2
+
     def test_evaluate_in_json(self, run):
         code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
         assert (code, stderr) == (0, "")

@@ -9,6 +9,7 @@ import pytest
 
 from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
+from crowdcount.model import load_model
 from crowdcount.scene import scene_from
 from crowdcount.training import MIN_LABELS, N_BLOCKS, evaluate, measure, train
 from models import count_interval
@@ -80,7 +81,7 @@ class TestTrain:
         assert len(model.columns) == model.regressor.n_columns
         assert model.facts["labelled_frames"] == len(street.counts)
         assert model.facts["cross_validation"]["mae"] == trained.metrics.mae
-        assert (model.facts["coef0"], model.facts["lam"]) == (trained.coef0, trained.lam)
+        assert (model.facts["coef0"], model.facts["lam"]) == (trained.setting.coef0, trained.setting.lam)
 
     def test_frames_choose_by_the_data_sets_own_numbers(self, linear):
         training = train(linear, frames="51-150")
@@ -116,6 +117,29 @@ class TestTrain:
 
     def test_clean_labels_stay(self, linear):
         assert len(train(linear).removed) <= 2
+
+    def test_robust_regression_withstands_wrong_labels_and_leaves_out_missing_ones(self, linear, tmp_path):
+        counts = linear.counts.copy()
+        counts[::10] += 15
+        counts[5::10] = np.nan
+        training = train(replace(linear, counts=counts), regressor="r3")
+        assert training.removed == ()
+        assert training.n_unlabelled == 20
+        assert training.metrics.n == 180
+        assert training.model.facts["regressor"] == "r3"
+        assert training.model.facts["switch"] == training.setting.switch
+        assert training.setting.description.startswith("quadratic kernel with coef0")
+        clean = evaluate(linear, training.model)
+        assert clean.metrics.mae < 0.5
+        training.model.save(tmp_path / "m.npz")
+        loaded = load_model(tmp_path / "m.npz")
+        np.testing.assert_array_equal(
+            loaded.predict(linear.features), training.model.predict(linear.features)
+        )
+
+    def test_an_unknown_regressor_is_an_error(self, linear):
+        with pytest.raises(ValueError, match="expected a regressor of hlr, r3, found 'magic'"):
+            train(linear, regressor="magic")
 
     def test_too_few_labels_are_an_error(self, linear):
         counts = linear.counts.copy()

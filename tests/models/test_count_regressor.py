@@ -14,6 +14,7 @@ from models import (
     CountPredictor,
     CountRegressor,
     HuberLossRegressor,
+    RobustKernelRegressor,
     count_metrics,
     out_of_fold,
 )
@@ -23,6 +24,10 @@ REGRESSORS = [
     HuberLossRegressor(views=[[0, 2], [1, 3]], kernel=["poly", "linear"], lam=1e-3),
     HuberLossRegressor(views=[[0, 2], [1, 3]], kernel="rbf", lam=1e-3, gamma=1e-3),
     HuberLossRegressor(views=[[0, 2], [1, 3]], kernel="rbf", lam=1e-3, gamma=0),
+]
+ROBUST = [
+    RobustKernelRegressor(kernel="poly", kernel_params={"degree": 2}, lam=0.1),
+    RobustKernelRegressor(loss="huber_epsilon_insensitive", lam=0.1),
 ]
 
 
@@ -70,6 +75,15 @@ def test_the_parameter_is_not_touched(scene):
     assert hasattr(model.regressor_, "coef_")
 
 
+@pytest.mark.parametrize("regressor", ROBUST)
+def test_a_bias_of_the_regressor_belongs_to_the_count(scene, regressor):
+    X, y = scene[0][:60], scene[1][:60]
+    y[::4] += 30  # so that the bias is not the mean label
+    model = CountRegressor(regressor).fit(X, y)
+    assert abs(model.regressor_.intercept_) > 1
+    assert np.median(np.abs(model.predict(X) - y)) < 1
+
+
 def test_values_outside_of_the_labelled_range_are_told(scene):
     X, y = scene
     model = CountRegressor().fit(X, y)
@@ -78,10 +92,11 @@ def test_values_outside_of_the_labelled_range_are_told(scene):
     np.testing.assert_array_equal(model.predictor_.outside_range(strange), [[0, 0, 1, 0], [0, 1, 0, 1]])
 
 
-@pytest.mark.parametrize("regressor", REGRESSORS)
+@pytest.mark.parametrize("regressor", [*REGRESSORS, *ROBUST])
 def test_arrays_and_json_carry_all_that_prediction_needs(scene, regressor, tmp_path):
     X, y = scene
-    model = CountRegressor(regressor).fit(X, y)
+    n = 60 if regressor in ROBUST else 80  # the last 20 rows have no label
+    model = CountRegressor(regressor).fit(X[:n], y[:n])
     arrays, meta = model.predictor_.to_arrays()
     np.savez(tmp_path / "model.npz", **arrays)
     with np.load(tmp_path / "model.npz", allow_pickle=False) as loaded:

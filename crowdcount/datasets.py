@@ -371,7 +371,7 @@ def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
 
 def _read_counts_file(path: Path) -> dict[int, tuple[int, float]]:
     """Line and count (NaN: unlabelled) of each frame."""
-    lines = _csv_lines(path)
+    lines = csv_lines(path)
     header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
     if not {"frame", "count"} <= set(header):
         raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count; add it")
@@ -428,7 +428,7 @@ def _load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
 def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, tuple[float, ...]]]]:
     """Line, consider flag and box (pixels from 0) of the people of each frame, frames from 1."""
     people, seen = {}, {}
-    for line, cells in _csv_lines(path):
+    for line, cells in csv_lines(path):
         where = f"{path}, line {line}"
         if len(cells) < 7:
             raise DatasetError(f"{where}: expected frame,id,left,top,width,height,consider, found "
@@ -537,7 +537,7 @@ def _check_length(values: Sequence, length: int) -> None:
         raise ValueError
 
 
-def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Number and cells of each line that is not blank."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

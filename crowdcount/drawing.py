@@ -84,6 +84,60 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
         figure.savefig(temporary)
 
 
+def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[float, float]], margin: float,
+               path: str | Path, title: str, start_time: datetime | None = None) -> None:
+    """Draw an alarm's decision values over time, and when it was raised.
+
+    Of more than 2,000 frames, neighbouring ones are drawn together, as their mean.
+
+    Parameters
+    ----------
+    values : sequence of (float, float)
+        Seconds and decision value (NaN: none) of each frame, in the order of time.
+    raised : sequence of (float, float)
+        From when to when the alarm was raised, seconds.
+    margin : float
+        The values at which it is raised and cleared are `margin` and -`margin`.
+    path, title, start_time
+        As for `plot_counts`.
+
+    Raises
+    ------
+    OutputError
+        When the picture cannot be written, or its suffix is of no known format.
+    """
+    from matplotlib.figure import Figure
+
+    path = Path(path)
+    check_writable(path, PLOT_SUFFIXES)
+    figure = Figure(figsize=(10, 3.2), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    times_s, decisions = np.array(values, np.float64).reshape(-1, 2).T
+    span = (times_s[0], times_s[-1] + 1e-3) if len(times_s) else (0.0, 1.0)
+    for begin_s, end_s in raised:
+        axes.axvspan(begin_s, end_s, color=_AMBER, alpha=0.25, linewidth=0)
+    group = math.ceil(2 * len(decisions) / _MOST_POINTS) if len(decisions) > _MOST_POINTS else 1
+    starts = np.arange(0, len(decisions), group)
+    known = np.isfinite(decisions)
+    if len(starts):
+        with np.errstate(invalid="ignore"):
+            mean = np.add.reduceat(np.where(known, decisions, 0), starts) / np.add.reduceat(
+                known, starts, dtype=np.int64)
+        axes.plot(times_s[starts], mean, color=_BLUE, linewidth=1.2)
+    for level in (margin, -margin):
+        axes.axhline(level, color=_GREY, linewidth=0.7, linestyle=(0, (4, 3)))
+    axes.set_ylabel("decision value", color=_GREY)
+    _strip_frame(axes, ("left", "top", "right"))
+    midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
+    _label_time(axes, span, midnight, (start_time - midnight).total_seconds() if midnight else 0.0)
+    times = "once" if len(raised) == 1 else f"{len(raised)} times"
+    axes.set_title(f"too crowded above 0; raised {times}" if raised else "too crowded above 0; never raised",
+                   loc="left", fontsize=9, color=_GREY)
+    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary)
+
+
 def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     """Draw the last periods' counts and the forecast of the next one with its interval.
 

@@ -185,7 +185,7 @@ def plan_counting(
         for source in sources
     ]
     for job in jobs if output is None else []:
-        if _is_foreign(Path(job.counts)):
+        if is_foreign(Path(job.counts)):
             raise OutputError(f"{job.counts} is not from crowdcount; move it, or choose another name with -o")
     written = [(job.label, path) for job in jobs for path in job.files]
     for (label, path), (other, other_path) in combinations(written, 2):
@@ -517,7 +517,7 @@ def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
         temporary.write_bytes(encoded.tobytes())
 
 
-def _is_foreign(path: Path) -> bool:
+def is_foreign(path: Path) -> bool:
     """Whether a CSV file holds something else than counts of `open_writer`."""
     if path.suffix != ".csv" or not path.is_file():
         return False

@@ -105,8 +105,11 @@ class CounterModel:
         half_above = np.hypot(spread, count * (np.exp(unsure) - 1))
         return max(0.0, count - half_below), count + half_above
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to one .npz file of arrays and JSON; OutputError when that fails."""
+    def save(self, path: str | Path, kind: str = "model") -> None:
+        """Write the model to one .npz file of arrays and JSON; OutputError when that fails.
+
+        An "alarm" is kept in the same way: its regressor's values are no counts.
+        """
         arrays, regressor = self.regressor.to_arrays()
         arrays = {f"regressor_{name}": array for name, array in arrays.items()}
         scene = None
@@ -124,7 +127,7 @@ class CounterModel:
             "regressor": regressor,
             "scene": scene,
         }
-        save_arrays(path, "model", VERSION, arrays, meta)
+        save_arrays(path, kind, VERSION, arrays, meta)
 
 
 class _Strict(BaseModel):
@@ -156,15 +159,15 @@ class _Meta(_Strict):
     scene: dict | None
 
 
-def load_model(path: str | Path) -> CounterModel:
-    """Read a model file of `CounterModel.save`.
+def load_model(path: str | Path, kind: str = "model") -> CounterModel:
+    """Read a file of `CounterModel.save` of that kind.
 
     Raises
     ------
     ModelError
         One line: the file is missing, truncated, foreign, newer or hostile.
     """
-    arrays, content = load_arrays(path, "model", VERSION, ModelError)
+    arrays, content = load_arrays(path, kind, VERSION, ModelError)
     try:
         meta = _Meta.model_validate_json(json.dumps(content))
         regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())

@@ -36,26 +36,36 @@ def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]
         return {}
     except (OSError, ValueError) as error:
         raise click.UsageError(f"{path} cannot be read: {error}; correct it") from error
+    return _tables(content, group, str(path))
+
+
+def _tables(content: dict, group: click.Group, where: str) -> dict[str, dict[str, object]]:
+    """The settings of a group's commands; the table of a command that is a group holds tables again."""
     settings = {}
     for name, table in content.items():
         if name not in group.commands or not isinstance(table, dict):
             tables = ", ".join(f"[{command}]" for command in group.commands)
-            raise click.UsageError(f"{path}: expected the tables {tables}, found {name!r}; correct it")
-        options = {
-            option_key(option): option
-            for option in group.commands[name].params
-            if isinstance(option, click.Option)
-        }
-        settings[name] = {}
-        for key, value in table.items():
-            if key not in options:
-                raise click.UsageError(
-                    f"{path}, [{name}]: there is no option {key!r}; correct it (known: {', '.join(options)})"
-                )
-            try:
-                settings[name][options[key].name] = _checked(options[key], value)
-            except click.BadParameter as error:
-                raise click.UsageError(f"{path}, [{name}] {key}: {error.message}") from error
+            raise click.UsageError(f"{where}: expected the tables {tables}, found {name!r}; correct it")
+        command = group.commands[name]
+        if isinstance(command, click.Group):
+            settings[name] = _tables(table, command, f"{where}, [{name}]")
+        else:
+            settings[name] = _options(table, command, f"{where}, [{name}]")
+    return settings
+
+
+def _options(table: dict, command: click.Command, where: str) -> dict[str, object]:
+    options = {option_key(option): option for option in command.params if isinstance(option, click.Option)}
+    settings = {}
+    for key, value in table.items():
+        if key not in options:
+            raise click.UsageError(
+                f"{where}: there is no option {key!r}; correct it (known: {', '.join(options)})"
+            )
+        try:
+            settings[options[key].name] = _checked(options[key], value)
+        except click.BadParameter as error:
+            raise click.UsageError(f"{where} {key}: {error.message}") from error
     return settings
 
 

@@ -13,6 +13,8 @@ from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from .alarm import AlarmSummary
+    from .alarm_training import AlarmTraining
     from .audit import Audit
     from .datasets import Dataset
     from .forecast import Forecast
@@ -169,6 +171,47 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     if not made.has_interval:
         lines.append("no interval: one tested period is too few; count more footage")
     return lines + [f"written: {path}" for path in written]
+
+
+def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
+    """What the training of an alarm found, for people."""
+    shared = f", {training.n_shared} more in stretches with a share" if training.n_shared else ""
+    errors = [
+        text.format(error)
+        for text, error in (
+            ("{:.0%} of the crowded calls missed", training.missed),
+            ("{:.0%} of the fine ones false alarms", training.false),
+            ("shares off by {:.2f} on average", training.share_error),
+        )
+        if not math.isnan(error)
+    ]
+    lines = [
+        f"{model_path}: trained on {_number(training.n_called, 'called frame')} "
+        f"({_number(len(training.operators), 'operator')}){shared} and {training.n_silent} others "
+        f"in {training.seconds:.1f} s",
+        f"cross-validation: {', '.join(errors)}",
+        f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
+    ]
+    if training.doubted:
+        listed = " ".join(map(str, training.doubted[:LISTED_LABELS]))
+        more = len(training.doubted) - LISTED_LABELS
+        rest = f" and {more} more; --json lists all" if more > 0 else ""
+        lines.append(f"calls not believed, frames: {listed}{rest}")
+    return lines
+
+
+def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
+    """What watching came to, for people."""
+    raised = sum(event.event == "raised" for event in summary.events)
+    times = "once" if raised == 1 else f"{raised} times"
+    still = ", and still raised at the end" if summary.is_up else ""
+    lines = [f"{_number(summary.frames, 'frame')}, alarm raised {times}{still}"]
+    if summary.undecided:
+        lines.append(f"  {_number(summary.undecided, 'frame')} could not be judged")
+    lines.append(f"  {summary.seconds:.1f} s, {summary.frames / summary.seconds:.1f} frames/s")
+    if written:
+        lines.append(f"  written: {', '.join(written)}")
+    return lines
 
 
 def _metrics(metrics) -> str:

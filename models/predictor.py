@@ -47,9 +47,12 @@ class CountPredictor:
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Counts (n,) float64, never below 0, for rows (n, d) float64; ValueError for another d."""
+        return np.maximum(self.values(rows), 0.0)
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """The fitted function (n,) float64 itself, `center` included, for rows as in `predict`."""
         self._check(rows)
-        standard = standardised(rows, self.mean, self.scale)
-        return np.maximum(self.center + evaluate(self.expansions, standard), 0.0)
+        return self.center + evaluate(self.expansions, standardised(rows, self.mean, self.scale))
 
     def outside_range(self, rows: np.ndarray) -> np.ndarray:
         """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""

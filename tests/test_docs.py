@@ -9,7 +9,21 @@ import pytest
 from crowdcount.cli import command_line
 
 PROJECT = Path(__file__).resolve().parent.parent
-COMMANDS = command_line.commands
+
+
+def commands_of(group, prefix=""):
+    """The commands of a group by name, those of groups in it as "alarm train"."""
+    commands = {}
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            assert command.help
+            commands |= commands_of(command, f"{prefix}{name} ")
+        else:
+            commands[f"{prefix}{name}"] = command
+    return commands
+
+
+COMMANDS = commands_of(command_line)
 
 
 def documents():

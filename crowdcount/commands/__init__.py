@@ -3,6 +3,7 @@
 Everything that takes time to import is imported by the commands that need it, when they run.
 """
 
+from .alarm import alarm
 from .audit import audit
 from .count import count
 from .evaluate import evaluate
@@ -11,4 +12,4 @@ from .scene import scene
 from .train import train
 
 #: In the order of the overview.
-COMMANDS = (count, scene, train, evaluate, audit, forecast)
+COMMANDS = (count, scene, train, evaluate, audit, forecast, alarm)

@@ -1,0 +1,241 @@
+"""Training an alarm: too crowded or not, learnt from operators' rough calls."""
+
+import math
+import time
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
+from models.predictor import standardised
+
+from .alarm import KIND, check_targets, is_table, open_measuring, show_nothing
+from .calls import Calls, assign_calls, read_calls
+from .errors import DatasetError
+from .jobs import Show, Watcher
+from .model import CounterModel
+from .scene import load_scene
+from .storage import check_writable
+
+N_BLOCKS = 5
+MIN_CALLS = 2 * N_BLOCKS
+#: Frames that the fit takes at most, evenly spaced: neighbouring ones are near copies.
+MAX_CALLED, MAX_UNCALLED = 400, 200
+#: What is tried by blocked cross-validation: kernel and C, then what to believe.
+KERNELS = ("linear", "rbf")
+COSTS = (0.1, 1.0, 10.0)
+BELIEFS = {
+    "as they are": {"max_iter": 1},
+    "where unanimous": {"keep_certain": True},
+    "none without doubt": {"keep_certain": False},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AlarmTraining:
+    """A trained alarm with what was found on the way.
+
+    Attributes
+    ----------
+    model : CounterModel
+        Of kind "alarm": its regressor's `values` are above 0 where it is too crowded, and ±1 at the margin.
+    n_called, n_shared, n_silent : int
+        Frames that somebody called, those only in stretches with a share, and the others.
+    operators : tuple of str
+    missed, false : float
+        Cross-validation: share of the crowded calls that are said to be fine, and of the fine ones that are
+        said to be crowded; NaN without any.
+    share_error : float
+        Cross-validation: mean absolute error of the stretches' shares; NaN without any.
+    kernel, C, belief : str, float, str
+        What the cross-validation chose: see KERNELS, COSTS and BELIEFS.
+    doubted : tuple of int
+        Frames whose calls the alarm does not believe.
+    seconds : float
+    """
+
+    model: CounterModel
+    n_called: int
+    n_shared: int
+    n_silent: int
+    operators: tuple[str, ...]
+    missed: float
+    false: float
+    share_error: float
+    kernel: str
+    C: float
+    belief: str
+    doubted: tuple[int, ...]
+    seconds: float
+
+
+def train_alarm(
+    source: str,
+    labels: str | Path,
+    *,
+    scene: str | Path | None = None,
+    every: int = 1,
+    fps: float | None = None,
+    show: Show | None = None,
+) -> AlarmTraining:
+    """Learn an alarm from calls, every setting chosen by blocked cross-validation.
+
+    Parameters
+    ----------
+    source : str
+        Footage or a table of features, see `open_measuring`; a recording, not a stream.
+    labels : path
+        CSV file of calls, see `crowdcount.calls.read_calls`.
+    scene : path, optional
+        Scene file.
+    every, fps
+        As for `open_measuring`.
+    show : callable, optional
+        Is shown the progress, see `crowdcount.jobs.Show`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError
+    """
+    began = time.perf_counter()
+    show = show or show_nothing
+    if not is_table(source) and ("://" in source or (source.isdigit() and not Path(source).exists())):
+        raise DatasetError(f"expected a recording that calls speak of, but {source} is live; record it first")
+    statements = read_calls(labels)
+    loaded = None if scene is None else load_scene(scene)
+    with open_measuring(source, scene=loaded, every=every, fps=fps) as measuring:
+        measured = []
+        for frame in measuring.frames():
+            if frame.features is not None:
+                measured.append(frame)
+            show("measuring", len(measured), measuring.expected, None)
+    if not measured:
+        raise DatasetError(f"{source}: expected frames that can be measured, found none")
+    show("fitting", 0, None, None)
+    frames = np.array([frame.index for frame in measured])
+    calls = assign_calls(statements, frames, np.array([frame.time_s for frame in measured]), str(labels))
+    confidence = calls.confidence
+    known = confidence[~np.isnan(confidence)]
+    if len(known) < MIN_CALLS or known.min() == known.max():
+        raise DatasetError(
+            f"{labels}: expected calls or shares for at least {MIN_CALLS} measured frames, some of them too "
+            f"crowded and some fine, found {len(known)} frames"
+            + (", all the same" if len(known) and known.min() == known.max() else "")
+            + "; add calls"
+        )
+    return _fit(measuring, calls, frames, np.stack([frame.features for frame in measured]), began)
+
+
+def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: float) -> AlarmTraining:
+    confidence = calls.confidence
+    known = np.flatnonzero(~np.isnan(confidence))
+    silent = np.flatnonzero(np.isnan(confidence))
+    rows = np.sort(np.concatenate([_spaced(known, MAX_CALLED), _spaced(silent, MAX_UNCALLED)]))
+    mean, spread = X[rows].mean(axis=0), X[rows].std(axis=0)
+    scale = np.where(spread <= 1e-12 * np.abs(X[rows]).max(axis=0), 1.0, spread)
+    standard = standardised(X[rows], mean, scale)
+    folds = BlockedKFold(N_BLOCKS)
+
+    def judged(setting: dict) -> tuple[float, tuple[float, float, float], dict]:
+        candidate = BetaSVMClassifier(start="proportions", **setting)
+        predicted = np.full(len(X), np.nan)
+        predicted[rows] = out_of_fold(candidate, standard, confidence[rows], folds)
+        errors = call_errors(calls, predicted)
+        return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, setting
+
+    def best(tried) -> tuple:
+        return min(tried, key=lambda judgement: judgement[0])
+
+    plain = BELIEFS["as they are"]
+    chosen = best([judged({"kernel": kernel, "C": C, **plain}) for kernel, C in product(KERNELS, COSTS)])
+    base = {name: chosen[2][name] for name in ("kernel", "C")}
+    others = [judged(base | belief) for belief in BELIEFS.values() if belief != plain]
+    _, errors, setting = best([chosen, *others])
+    belief = next(name for name, belief in BELIEFS.items() if base | belief == setting)
+
+    fitted = BetaSVMClassifier(start="proportions", **setting).fit(standard, confidence[rows])
+    votes = calls.votes[rows]
+    contradicted = (votes != 0.5) & ((votes > 0.5) != (fitted.confidence_ > 0.5)) & ~np.isnan(votes)
+    low, high = X[rows].min(axis=0), X[rows].max(axis=0)
+    predictor = CountPredictor(mean, scale, low, high, float(fitted.intercept_), (fitted.expansion_,))
+    n_called = int((~np.isnan(calls.votes)).sum())
+    facts = {
+        "trained_on": measuring.name,
+        "called_frames": n_called,
+        "cross_validation": dict(zip(("missed", "false", "share_error"), map(_known, errors), strict=True)),
+        "kernel": setting["kernel"],
+        "C": setting["C"],
+        "belief": belief,
+    }
+    model = CounterModel(
+        predictor, measuring.columns, scene=measuring.scene, rate=measuring.rate, facts=facts
+    )
+    return AlarmTraining(
+        model,
+        n_called,
+        len(known) - n_called,
+        len(silent),
+        calls.operators,
+        *errors,
+        setting["kernel"],
+        setting["C"],
+        belief,
+        tuple(frames[rows][contradicted].tolist()),
+        time.perf_counter() - began,
+    )
+
+
+def call_errors(calls: Calls, predicted: np.ndarray) -> tuple[float, float, float]:
+    """Missed and false alarms among the votes, and the mean absolute error of the stretches' shares.
+
+    predicted: (n,) float64, 1 too crowded, 0 fine, NaN where nothing was predicted. NaN where there are no
+    such votes or stretches. A divided vote counts for both sides in its proportion.
+    """
+    judged = ~np.isnan(predicted) & ~np.isnan(calls.votes)
+    votes, alarms = calls.votes[judged], predicted[judged]
+    missed = _mean(1 - alarms, votes)
+    false = _mean(alarms, 1 - votes)
+    errors = []
+    for rows, share in calls.bags:
+        within = predicted[rows][~np.isnan(predicted[rows])]
+        if len(within):
+            errors.append(abs(within.mean() - share))
+    return missed, false, float(np.mean(errors)) if errors else math.nan
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(values @ weights / weights.sum()) if weights.sum() > 0 else math.nan
+
+
+def _known_mean(*values: float) -> float:
+    """Mean of the values that are not NaN; NaN without any."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _spaced(rows: np.ndarray, most: int) -> np.ndarray:
+    return rows[np.linspace(0, len(rows) - 1, most).astype(int)] if len(rows) > most else rows
+
+
+def train_alarm_model(
+    source: str,
+    model: str | Path,
+    labels: str | Path,
+    *,
+    scene: str | Path | None = None,
+    watcher: Watcher,
+    **options,
+) -> AlarmTraining:
+    """Train an alarm, as `train_alarm` with its `options`, and save it as `model`."""
+    check_targets([model], [source, labels, scene])
+    check_writable(model)
+    with watcher.progress() as show:
+        training = train_alarm(source, labels, scene=scene, show=show, **options)
+        training.model.save(model, KIND)
+    return training

@@ -1,0 +1,195 @@
+"""What operators said of footage: too crowded or fine, of single frames or of stretches, or of a share."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .datasets import csv_lines
+from .errors import DatasetError, VideoError
+from .video import Position, parse_position
+
+#: What a cell may say, in small letters, and the vote that it is; NaN: no vote.
+WORDS = {"too crowded": 1.0, "crowded": 1.0, "1": 1.0, "fine": 0.0, "ok": 0.0, "0": 0.0}
+WORDS |= dict.fromkeys(("unknown", "?", ""), math.nan)
+_PLACES = ("frame", "start", "end")
+_OTHERS = ("operator", "call", "share", "note")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One cell of a file of calls: a vote or the share of a stretch that is too crowded.
+
+    Attributes
+    ----------
+    start, end : Position
+        The stretch, its end not included; a single frame k is k to k + 1.
+    value : float
+        1 too crowded, 0 fine; for a share anything from 0 to 1.
+    operator : str or None
+        Who voted; None for a share.
+    line : int
+        Its line in the file.
+    """
+
+    start: Position
+    end: Position
+    value: float
+    operator: str | None
+    line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """What was said of each of n frames.
+
+    Attributes
+    ----------
+    votes : (n,) float64
+        Share of the votes that say too crowded; NaN where nobody voted.
+    shares : (n,) float64
+        Mean share of the stretches around the frame for which one was given; NaN without any.
+    bags : tuple of (rows, share)
+        Row numbers of each stretch with a share, and the share.
+    operators : tuple of str
+    """
+
+    votes: np.ndarray
+    shares: np.ndarray
+    bags: tuple[tuple[np.ndarray, float], ...]
+    operators: tuple[str, ...]
+
+    @property
+    def confidence(self) -> np.ndarray:
+        """(n,) confidence that it was too crowded: the votes, else the shares, else NaN."""
+        return np.where(np.isnan(self.votes), self.shares, self.votes)
+
+
+def read_calls(path: str | Path) -> list[Statement]:
+    """Read a CSV file of calls.
+
+    A line speaks of one `frame` (from 0), or of the stretch from `start` to `end` (a frame, 2.5s or
+    HH:MM:SS; the end is not included). It says `call` (with who said it in `operator`, if there are several),
+    `share` (0.3 or 30%: how much of the stretch was too crowded), or has a column for each operator. A column
+    `note` is ignored.
+
+    Raises
+    ------
+    DatasetError
+        One line with the number of the wrong one.
+    """
+    path = Path(path)
+    lines = csv_lines(path)
+    header = [cell.strip() for cell in next(lines, (1, []))[1]]
+    small = [name.lower() for name in header]
+    operators = [k for k, name in enumerate(small) if name not in (*_PLACES, *_OTHERS)]
+    has_place = "frame" in small or {"start", "end"} <= set(small)
+    if not has_place or not (operators or {"call", "share"} & set(small)) or len(set(small)) < len(small):
+        raise DatasetError(
+            f"{path}, line 1: expected the columns frame, or start and end, and call, share, or one for "
+            f"each operator, each once, found {','.join(header)[:80]!r}; add a header"
+        )
+    statements = []
+    for line, cells in lines:
+        where = f"{path}, line {line}"
+        if len(cells) != len(header):
+            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
+        row = dict(zip(small, (cell.strip() for cell in cells), strict=True))
+        start, end = _stretch(row, where)
+        votes = [(header[k], cells[k]) for k in operators]
+        if "call" in row:
+            votes.append((row.get("operator") or "operator", row["call"]))
+        for operator, text in votes:
+            value = WORDS.get(text.strip().lower())
+            if value is None:
+                raise DatasetError(
+                    f"{where}: expected too crowded, fine or unknown, found {text.strip()[:40]!r}; correct it"
+                )
+            if not math.isnan(value):
+                statements.append(Statement(start, end, value, operator, line))
+        if row.get("share"):
+            statements.append(Statement(start, end, _share(row["share"], where), None, line))
+    if not statements:
+        raise DatasetError(f"{path}: expected calls (too crowded or fine) or shares, found none; add them")
+    return statements
+
+
+def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position]:
+    frame, start, end = (row.get(name, "") for name in _PLACES)
+    if bool(frame) == bool(start or end) or bool(start) != bool(end):
+        raise DatasetError(f"{where}: expected a frame, or a start and an end; correct it")
+    try:
+        first = parse_position(frame or start)
+        if not frame:
+            return first, parse_position(end)
+        if first.frame is None:
+            raise DatasetError(f"{where}: expected a frame number from 0, found {frame[:40]!r}; correct it")
+        return first, Position(frame=first.frame + 1)
+    except VideoError as error:
+        raise DatasetError(f"{where}: {error}; correct it") from error
+
+
+def _share(text: str, where: str) -> float:
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise DatasetError(f"{where}: expected a share such as 0.3 or 30%, found {text[:40]!r}; correct it")
+    return value
+
+
+def assign_calls(
+    statements: Sequence[Statement], frames: np.ndarray, times_s: np.ndarray, where: str
+) -> Calls:
+    """What the statements say of frames.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+    frames : (n,) int64
+        Increasing numbers of frames.
+    times_s : (n,) float64
+        Their seconds since the first frame of the source.
+    where : str
+        The file of the statements, for messages.
+
+    Raises
+    ------
+    DatasetError
+        When a statement speaks of no frame there is.
+    """
+    n = len(frames)
+    said, crowded, shares, n_shares = np.zeros((4, n))
+    bags = []
+    for statement in statements:
+        # Frames and times increase, so that whether one has reached a place does too.
+        rows = np.arange(_first(statement.start, frames, times_s), _first(statement.end, frames, times_s))
+        if not len(rows):
+            raise DatasetError(
+                f"{where}, line {statement.line}: there is no measured frame from {statement.start} to "
+                f"{statement.end}; correct it (there are frames {frames[0]} to {frames[-1]}, "
+                f"{times_s[0]:g} to {times_s[-1]:g} s)"
+            )
+        if statement.operator is None:
+            shares[rows] += statement.value
+            n_shares[rows] += 1
+            bags.append((rows, statement.value))
+        else:
+            crowded[rows] += statement.value
+            said[rows] += 1
+    operators = dict.fromkeys(s.operator for s in statements if s.operator is not None)
+    return Calls(_ratio(crowded, said), _ratio(shares, n_shares), tuple(bags), tuple(operators))
+
+
+def _first(position: Position, frames: np.ndarray, times_s: np.ndarray) -> int:
+    """Row of the first frame at or behind a place; see `Position.reached`."""
+    if position.frame is not None:
+        return int(np.searchsorted(frames, position.frame))
+    return int(np.searchsorted(times_s, position.time_s - 1e-6))
+
+
+def _ratio(total: np.ndarray, number: np.ndarray) -> np.ndarray:
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

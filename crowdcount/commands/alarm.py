@@ -1,0 +1,122 @@
+"""`crowdcount alarm train` and `crowdcount alarm run`."""
+
+import sys
+from dataclasses import fields
+
+import click
+
+from .common import (
+    POSITION,
+    POSITIVE,
+    IsoTime,
+    json_line,
+    model_option,
+    quiet_option,
+    scene_option,
+    timeout_option,
+)
+
+_every_option = click.option(
+    "--every", type=click.IntRange(1), default=1, show_default=True, help="Take every Nth frame."
+)
+_fps_option = click.option(
+    "--fps", type=POSITIVE, help="Frames per second of images and tables, or in place of what a file says."
+)
+
+
+@click.group()
+def alarm() -> None:
+    """Raise an alarm where it is too crowded, as operators called it."""
+
+
+@alarm.command()
+@click.argument("source")
+@click.option(
+    "--labels",
+    metavar="FILE",
+    required=True,
+    help="Calls: CSV of frame, or start and end, and call, share, or a column for each operator.",
+)
+@model_option("Model file to write (.npz).", required=True)
+@scene_option
+@_every_option
+@_fps_option
+@click.option("--json", is_flag=True, help="Print the result as one line of JSON.")
+@quiet_option
+def train(source: str, labels: str, model: str, json: bool, quiet: bool, **options) -> None:
+    """Learn an alarm from operators' rough calls.
+
+    SOURCE is a recording (a video, a folder or a pattern of images) or a table of features: a CSV file with a
+    header, such as the counts of `crowdcount count`. Calls are too crowded, fine or unknown.
+    """
+    from ..alarm_training import train_alarm_model
+    from ..results import print_result
+    from ..terminal import Terminal, alarm_report
+
+    training = train_alarm_model(source, model, labels, watcher=Terminal(quiet), **options)
+    if json:
+        facts = {field.name: getattr(training, field.name) for field in fields(training)}
+        print_result(json_line({**facts, "model": model}))
+    else:
+        print_result("\n".join(alarm_report(training, model)))
+
+
+@alarm.command()
+@click.argument("source")
+@model_option("Model file, made by `crowdcount alarm train`.", required=True)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="CSV file for the events, - for the standard output; by default STEM.events.csv.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0),
+    default=0.25,
+    show_default=True,
+    help="Hysteresis: raise at this decision value, clear at its negative; 1 is the margin of the training.",
+)
+@click.option(
+    "--raise-after",
+    "raise_after_s",
+    type=click.FloatRange(0),
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it must have been too crowded.",
+)
+@click.option(
+    "--clear-after",
+    "clear_after_s",
+    type=click.FloatRange(0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it must have been fine again.",
+)
+@_every_option
+@click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
+@click.option("--end", type=POSITION, help="Where to stop, itself not judged: a frame, 2.5s or HH:MM:SS.")
+@scene_option
+@click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
+@_fps_option
+@timeout_option
+@click.option("--plot", metavar="FILE", help="Picture to draw of the alarm over time, .png, .svg or .pdf.")
+@quiet_option
+def run(
+    source: str, model: str, output: str | None, plot: str | None, timeout: float, quiet: bool, **options
+) -> None:
+    """Watch SOURCE with an alarm and write when it is raised and cleared.
+
+    SOURCE is as for `crowdcount count`, live ones too, or a table of features.
+    """
+    from ..alarm import run_alarm
+    from ..terminal import Terminal, alarm_summary
+
+    watcher = Terminal(quiet, bar=not (output == "-" and sys.stdout.isatty()))
+    summary, target = run_alarm(
+        source, model, output=output, plot=plot, timeout_s=timeout, watcher=watcher, **options
+    )
+    for line in alarm_summary(summary, [path for path in (target, plot) if path not in (None, "-")]):
+        watcher.say(line)

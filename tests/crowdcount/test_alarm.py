@@ -1,0 +1,427 @@
+"""Alarms: calls read and assigned, settings chosen, events with hysteresis, and both commands on footage."""
+
+import csv
+import json
+import math
+from datetime import datetime
+
+import cv2
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdcount.alarm import Alarm, AlarmEvent, open_events, open_measuring, watch
+from crowdcount.alarm_training import call_errors, train_alarm
+from crowdcount.calls import Calls, assign_calls, read_calls
+from crowdcount.cli import command_line
+from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
+from crowdcount.model import load_model
+
+FPS = 10
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of two features of 200 frames at 10 frames/s; above 0 in the first, it is too crowded."""
+    random = np.random.default_rng(0)
+    level = np.sin(np.arange(200) / 12)
+    rows = [
+        f"{k},{k / FPS},{value + random.normal() / 10:.4f},{random.normal():.4f}\n"
+        for k, value in enumerate(level)
+    ]
+    write(tmp_path / "features.csv", "frame,time_s,area,noise\n" + "".join(rows))
+    return tmp_path / "features.csv", level
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory, make_street):
+    """A video file of a street that fills and empties, its counts, and its scene file."""
+    folder = tmp_path_factory.mktemp("clip")
+    street = make_street(folder, n_frames=100)
+    images = [cv2.imread(str(path)) for path in sorted(street.frames.iterdir())]
+    video = cv2.VideoWriter(
+        str(folder / "street.avi"), cv2.VideoWriter.fourcc(*"MJPG"), FPS, images[0].shape[1::-1]
+    )
+    for image in images:
+        video.write(image)
+    video.release()
+    street.scene.save(folder / "scene.json")
+    return folder / "street.avi", street.counts, folder / "scene.json"
+
+
+def run(*arguments):
+    return CliRunner().invoke(command_line, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+# Calls
+
+
+def assigned(tmp_path, text, n=10):
+    path = write(tmp_path / "calls.csv", text)
+    return assign_calls(read_calls(path), np.arange(n), np.arange(n) / FPS, str(path))
+
+
+def test_a_column_for_each_operator(tmp_path):
+    calls = assigned(
+        tmp_path, "frame,Anna,Ben,note\n0,crowded,fine,x\n2,Too Crowded,unknown,\n3,,ok,\n4,?,,\n"
+    )
+    assert calls.operators == ("Anna", "Ben")
+    np.testing.assert_array_equal(calls.votes, [0.5, np.nan, 1, 0, *[np.nan] * 6])
+    assert np.isnan(calls.shares).all()
+
+
+def test_a_row_for_each_operator_and_stretch(tmp_path):
+    text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2,0.6s,ben,fine\n"
+    calls = assigned(tmp_path, text)
+    assert calls.operators == ("anna", "ben")
+    np.testing.assert_array_equal(calls.votes, [1, 1, 0.5, 0.5, 0, 0, *[np.nan] * 4])
+
+
+def test_shares_of_stretches_stand_behind_votes(tmp_path):
+    calls = assigned(tmp_path, "frame,start,end,call,share\n,0,4,,30%\n,2,6,,0.5\n1,,,crowded,\n")
+    np.testing.assert_allclose(calls.shares, [0.3, 0.3, 0.4, 0.4, 0.5, 0.5, *[np.nan] * 4])
+    np.testing.assert_allclose(calls.confidence, [0.3, 1, 0.4, 0.4, 0.5, 0.5, *[np.nan] * 4])
+    bags = [(rows.tolist(), share) for rows, share in calls.bags]
+    assert bags == [([0, 1, 2, 3], 0.3), ([2, 3, 4, 5], 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: expected the columns frame, or start and end"),
+        ("frame,call,call\n", "each once"),
+        ("start,call\n1,fine\n", "expected the columns"),
+        ("frame,call\n", "expected calls .* found none"),
+        ("frame,call\n1,unknown\n", "expected calls .* found none"),
+        ("frame,call\n1\n", "line 2: expected 2 values, found 1"),
+        ("frame,call\n1,many\n", "line 2: expected too crowded, fine or unknown, found 'many'"),
+        ("frame,call\n1.5,fine\n", "line 2: a position is"),
+        ("frame,call\n1s,fine\n", "line 2: expected a frame number from 0, found '1s'"),
+        ("frame,start,end,call\n1,1,2,fine\n", "line 2: expected a frame, or a start and an end"),
+        ("start,end,share\n1,5,140%\n", "line 2: expected a share such as 0.3 or 30%, found '140%'"),
+        ("start,end,share\n1,5,nan\n", "line 2: expected a share"),
+        ("frame,call\n10,fine\n", "line 2: there is no measured frame from frame 10 to frame 11"),
+        ("start,end,call\n5,5,fine\n", "line 2: there is no measured frame"),
+    ],
+)
+def test_wrong_calls_are_named(tmp_path, text, message):
+    with pytest.raises(DatasetError, match=message):
+        assigned(tmp_path, text)
+
+
+def test_errors_of_votes_and_shares():
+    votes = np.array([1, 1, 0, 0.5, np.nan, np.nan])
+    calls = Calls(votes, np.full(6, 0.5), ((np.array([4, 5]), 0.25),), ("a",))
+    missed, false, share_error = call_errors(calls, np.array([1, 0, 1, 0, 1, 0.0]))
+    assert missed == pytest.approx(1.5 / 2.5)
+    assert false == pytest.approx(1 / 1.5)
+    assert share_error == 0.25
+    assert all(math.isnan(error) for error in call_errors(calls, np.full(6, np.nan)))
+
+
+# Events
+
+
+def events_of(values, alarm):
+    events = [alarm.update(k, k / FPS, value) for k, value in enumerate(values)]
+    return [(event.frame, event.event, event.since_s) for event in events if event is not None]
+
+
+def test_an_alarm_has_hysteresis_and_minimum_durations():
+    alarm = Alarm(margin=0.5, raise_after_s=0.2, clear_after_s=0.3)
+    values = [0.0, 0.6, 0.4, 0.6, 0.7, 0.8, 0.2, -0.6, -0.4, -0.6, -0.6, -0.6, -0.6, 0.6]
+    # the dip at 2 and the one at 8 begin anew
+    assert events_of(values, alarm) == [(5, "raised", 0.3), (12, "cleared", 0.9)]
+
+
+def test_without_margin_and_durations_every_change_is_an_event():
+    assert events_of([1, -1, 0, 1], Alarm(0.0, 0.0, 0.0)) == [
+        (0, "raised", 0.0), (1, "cleared", 0.1), (2, "raised", 0.2),
+    ]  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    values=st.lists(st.floats(-3, 3), max_size=60),
+    margin=st.sampled_from([0.0, 0.5, 1.0]),
+    durations=st.tuples(st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([0.0, 0.3, 1.0])),
+)
+def test_events_alternate_and_each_is_earned(values, margin, durations):
+    alarm = Alarm(margin, *durations)
+    events = events_of(values, alarm)
+    assert [event for _, event, _ in events] == [("raised", "cleared")[k % 2] for k in range(len(events))]
+    assert alarm.is_up == (len(events) % 2 == 1)
+    for frame, event, since_s in events:
+        stretch = np.array(values[round(since_s * FPS) : frame + 1])
+        assert (stretch >= margin).all() if event == "raised" else (stretch <= -margin).all()
+        assert frame / FPS - since_s >= durations[event == "cleared"] - 1e-9
+
+
+def test_events_are_in_the_file_at_once_and_stay_when_interrupted(tmp_path):
+    event = AlarmEvent(12, 1.2, "raised", 1.0, 0.51234)
+    target = tmp_path / "events.csv"
+
+    def interrupted():
+        with open_events(str(target), datetime(2024, 5, 1, 8)) as write_event:
+            write_event(event)
+            lines = (tmp_path / "events.partial.csv").read_text().splitlines()
+            assert lines[0] == "frame,time_s,time,event,since_s,value"
+            assert lines[1] == "12,1.2,2024-05-01T08:00:01.200,raised,1.0,0.5123"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not target.exists()
+    assert (tmp_path / "events.partial.csv").exists()
+
+
+# Tables
+
+
+def test_an_alarm_learns_from_a_table_and_watches_it(tmp_path, table):
+    path, level = table
+    rows = [f"{k},{'crowded' if level[k] > 0 else 'fine'}\n" for k in range(0, 200, 4)]
+    rows[3] = "12,fine\n"  # wrong
+    labels = write(tmp_path / "calls.csv", "frame,call\n" + "".join(rows))
+    training = train_alarm(str(path), labels)
+    assert training.n_called == 50
+    assert training.n_silent == 150
+    assert training.missed < 0.15
+    assert training.false < 0.15
+    training.model.save(tmp_path / "a.npz", "alarm")
+    values = []
+    summary = watch(
+        str(path), tmp_path / "a.npz", str(tmp_path / "events.csv"), raise_after_s=0.5, clear_after_s=0.5,
+        values=values,
+    )  # fmt: skip
+    assert summary.frames == len(values) == 200
+    decided = np.array([value for _, value in values]) > 0
+    assert (decided == (level > 0)).mean() > 0.9
+    kinds = [event.event for event in summary.events]
+    assert kinds == ["raised", "cleared"] * 3
+    assert not summary.is_up
+
+
+def test_shares_of_stretches_alone_are_enough(tmp_path, table):
+    path, level = table
+    bags = [(k, k + 10, np.mean(level[k : k + 10] > 0)) for k in range(0, 200, 10)]
+    rows = [f"{start},{end},{share:.0%}\n" for start, end, share in bags]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "start,end,share\n" + "".join(rows)))
+    assert training.n_called == 0
+    assert training.n_shared == 200
+    assert math.isnan(training.missed)
+    assert training.share_error < 0.15
+    with open_measuring(str(path)) as measuring:
+        X = np.stack([frame.features for frame in measuring.frames()])
+    assert ((training.model.regressor.values(X) > 0) == (level > 0)).mean() > 0.9
+
+
+def test_wrong_calls_of_one_operator_are_outvoted_and_listed(tmp_path, table):
+    path, level = table
+    lines = []
+    for k in range(0, 200, 2):
+        right, wrong = ("crowded", "fine") if level[k] > 0 else ("fine", "crowded")
+        lines.append(f"{k},{right},{wrong if k % 10 == 0 else right},{right}\n")
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b,c\n" + "".join(lines)))
+    assert training.operators == ("a", "b", "c")
+    assert max(training.missed, training.false) < 0.2
+    assert set(training.doubted) <= set(range(0, 200, 2))
+
+
+def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_out(tmp_path):
+    path = write(
+        tmp_path / "street.counts.csv",
+        "frame,time_s,count,low,high,flags\n0,0.0,,,,undecodable\n5,0.5,3.0,2,4,learning;x\n6,0.6,4,3,5,\n",
+    )
+    with open_measuring(str(path)) as measuring:
+        frames = list(measuring.frames())
+    assert measuring.columns == ("count", "low", "high")
+    assert [frame.index for frame in frames] == [0, 5, 6]
+    assert [frame.time_s for frame in frames] == [0, 0.5, 0.6]
+    assert frames[0].features is None
+    np.testing.assert_array_equal(frames[1].features, [3, 2, 4])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("frame,time_s\n", "line 1: expected a header that names each feature"),
+        ("area,area\n1,2\n", "line 1: expected a header"),
+        ("frame,area\n", "expected a line for each frame"),
+        ("frame,area\n0,1\n0,2\n", "line 3: expected frames and times that increase"),
+        ("frame,area\n0,many\n", "line 2: expected a number, found 'many'"),
+        ("frame,area\n0\n", "line 2: expected 2 values, found 1"),
+    ],
+)
+def test_wrong_tables_are_named(tmp_path, text, message):
+    with (
+        pytest.raises(DatasetError, match=message),
+        open_measuring(str(write(tmp_path / "features.csv", text))),
+    ):
+        pass
+
+
+def test_published_tables_are_read(data_dir):
+    with open_measuring(str(data_dir / "mall" / "mall_feat.mat")) as measuring:
+        frames = list(measuring.frames())
+    assert len(frames) == 2000
+    assert frames[0].index == 1
+    assert len(measuring.columns) == len(frames[0].features) == 30
+
+
+@pytest.mark.parametrize(
+    ("calls", "message"),
+    [
+        ("frame,call\n" + "".join(f"{k},fine\n" for k in range(50)), "50 frames, all the same; add calls"),
+        ("frame,call\n0,fine\n1,crowded\n", "at least 10 measured frames"),
+    ],
+)
+def test_too_few_calls_are_refused(tmp_path, table, calls, message):
+    with pytest.raises(DatasetError, match=message):
+        train_alarm(str(table[0]), write(tmp_path / "calls.csv", calls))
+
+
+def test_a_live_source_cannot_be_trained_on(tmp_path):
+    with pytest.raises(DatasetError, match="is live; record it first"):
+        train_alarm("rtsp://gate/live", tmp_path / "calls.csv")
+
+
+# Footage, by command
+
+
+@pytest.fixture(scope="session")
+def alarm_file(clip, tmp_path_factory):
+    """An alarm trained by command on the first 60 frames' calls of two operators, and what it printed."""
+    path, counts, scene = clip
+    folder = tmp_path_factory.mktemp("alarm")
+    words = ("fine", "crowded")
+    lines = [
+        f"{k},{words[int(counts[k] >= 5)]},{'?' if k % 3 else words[int(counts[k] >= 4)]}\n"
+        for k in range(60)
+    ]
+    labels = write(folder / "calls.csv", "frame,anna,ben\n" + "".join(lines))
+    result = run(
+        "alarm", "train", path, "--labels", labels, "-m", folder / "alarm.npz", "--scene", scene, "--json"
+    )
+    assert result.exit_code == 0, result.output
+    return folder / "alarm.npz", json.loads(result.stdout)
+
+
+def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
+    path, facts = alarm_file
+    assert facts["operators"] == ["anna", "ben"]
+    assert facts["n_called"] == 60
+    assert facts["n_silent"] == 40
+    assert facts["missed"] < 0.35
+    assert facts["false"] < 0.35
+    model = load_model(path, "alarm")
+    assert model.scene is not None
+    assert model.rate == FPS
+    with pytest.raises(ModelError, match="expected a crowdcount model, but"):
+        load_model(path)
+
+
+def test_an_alarm_watches_a_video(clip, alarm_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, counts, _ = clip
+    result = run(
+        "alarm", "run", source, "-m", alarm_file[0],
+        "--raise-after", 0.2, "--clear-after", 0.2, "--margin", 0.1, "--start-time", "2024-05-01T08:00:00",
+        "--plot", "alarm.png",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "100 frames, alarm raised" in result.stderr
+    with open("street.events.csv", newline="") as file:
+        events = list(csv.DictReader(file))
+    assert [event["event"] for event in events][:2] == ["raised", "cleared"]
+    assert 4 <= len(events) <= 12  # the street fills five times
+    for event in events:
+        frame = int(event["frame"])
+        assert float(event["time_s"]) == pytest.approx(frame / FPS)
+        assert event["time"] == f"2024-05-01T08:00:{frame / FPS:06.3f}"
+        around = counts[max(0, frame - 4) : frame + 1].mean()
+        assert around > 3 if event["event"] == "raised" else around < 7
+    assert cv2.imread("alarm.png").shape[2] == 3
+
+
+def test_events_go_to_the_standard_output(clip, alarm_file):
+    result = run("alarm", "run", clip[0], "-m", alarm_file[0], "-o", "-", "-q", "--end", 30)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "frame,time_s,event,since_s,value"
+    assert not result.stderr
+
+
+def test_a_part_of_a_video_and_every_second_frame(clip, alarm_file, tmp_path):
+    target = tmp_path / "e.csv"
+    result = run(
+        "alarm", "run", clip[0], "-m", alarm_file[0], "-o", target, "--start", 20, "--end", "6s", "--every", 2
+    )
+    assert result.exit_code == 0
+    assert "20 frames" in result.stderr
+
+
+def test_damaged_and_foreign_files_and_wrong_sources_fail_with_one_line(clip, alarm_file, table, tmp_path):
+    source, _, _ = clip
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(alarm_file[0].read_bytes()[:1000])
+    for arguments, message in (
+        (("alarm", "run", source, "-m", damaged), "damaged.npz is damaged"),
+        (("alarm", "run", source, "-m", tmp_path / "none.npz"), "none.npz does not exist"),
+        (("alarm", "run", table[0], "-m", alarm_file[0]), "was trained on footage, but"),
+        (("alarm", "run", tmp_path / "no.mp4", "-m", alarm_file[0]), "no.mp4 does not exist"),
+        (("alarm", "run", source, "-m", alarm_file[0], "-o", alarm_file[0]), "choose another name"),
+        (("alarm", "run", source, "-m", alarm_file[0], "-o", tmp_path / "e.txt"), "a name ending in .csv"),
+        (("alarm", "train", source, "--labels", tmp_path / "no.csv", "-m", tmp_path / "m.npz"), "no.csv"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1, arguments
+        assert result.stderr.startswith("crowdcount: ")
+        assert len(result.stderr.splitlines()) == 1
+        assert message in result.stderr
+    assert run("alarm", "run", source).exit_code == 2
+    assert run("alarm", "train", source).exit_code == 2
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_labels_made_by_hand_are_not_replaced(clip, alarm_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "street.events.csv", "when,what\n")
+    result = run("alarm", "run", clip[0], "-m", alarm_file[0])
+    assert result.exit_code == 1
+    assert "is not from crowdcount" in result.stderr
+
+
+def test_settings_of_both_commands_come_from_the_file(clip, alarm_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "crowdcount.toml", f'[alarm.run]\nmodel = "{alarm_file[0]}"\nend = 25\nquiet = true\n')
+    assert run("alarm", "run", clip[0]).exit_code == 0
+    assert (tmp_path / "street.events.csv").exists()
+    write(tmp_path / "crowdcount.toml", "[alarm.run]\nvolume = 3\n")
+    result = run("alarm", "run", clip[0])
+    assert result.exit_code == 2
+    assert "[alarm], [run]: there is no option 'volume'" in " ".join(result.stderr.split())
+    write(tmp_path / "crowdcount.toml", "[alarm.shout]\nvolume = 3\n")
+    assert "found 'shout'" in run("alarm", "run", clip[0]).stderr
+
+
+def test_a_stream_that_does_not_answer_is_said(alarm_file, tmp_path):
+    with pytest.raises(VideoError):
+        watch("http://127.0.0.1:9/live", alarm_file[0], str(tmp_path / "e.csv"), timeout_s=0.5)
+
+
+def test_two_results_of_one_name_are_refused(clip, alarm_file, tmp_path):
+    from crowdcount.alarm import run_alarm
+    from crowdcount.terminal import Terminal
+
+    with pytest.raises(OutputError, match="used otherwise"):
+        run_alarm(
+            str(clip[0]), alarm_file[0], output=str(tmp_path / "a.csv"), plot=tmp_path / "a.csv",
+            watcher=Terminal(quiet=True),
+        )  # fmt: skip

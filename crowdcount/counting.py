@@ -8,14 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from features.foreground import LEARNING_FRAMES
+
 from .errors import ModelError
 from .model import CounterModel, default_model, load_model
 from .pipeline import Pipeline
 from .results import FrameCount
-from .scene import Scene, estimate_scene, load_scene
+from .scene import Scene, estimate_scene, for_estimation, load_scene
 from .video import Frame, Position, SourceInfo, VideoSource, open_source, read_ahead
 
-#: Frames of a recording that are looked at before counting, to learn its empty scene and its perspective.
+#: Frames of a recording that are looked at before counting, to find its perspective.
 SAMPLED_FRAMES = 120
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0
@@ -59,7 +61,6 @@ class Counting:
         source: VideoSource,
         scene: Scene,
         model: CounterModel,
-        sampled: list[Frame],
         window: tuple[Position | None, Position | None, int],
         passes: ExitStack,
     ):
@@ -74,8 +75,7 @@ class Counting:
         self._pipeline = make(scene, self.rate)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
-        if sampled:
-            self._pipeline.learn([frame.image_bgr for frame in sampled])
+        learn_scene(self._pipeline, source)
 
     @property
     def expected_frames(self) -> int | None:
@@ -116,6 +116,19 @@ class Counting:
             flags.append("outside_training_range")
         row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags))
         return CountedFrame(frame, row, measured.mask)
+
+
+def scene_of_footage(source: VideoSource) -> Scene:
+    """The scene estimated from a source's sampled frames, as `estimate_scene` does."""
+    sampled = source.sample(SAMPLED_FRAMES, for_estimation)
+    return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
+
+
+def learn_scene(pipeline: Pipeline, source: VideoSource) -> None:
+    """Let a pipeline learn the empty scene from a source's sampled frames; a live source has none."""
+    sampled = source.sample(LEARNING_FRAMES, pipeline.reduced)
+    if sampled:
+        pipeline.learn([frame.image_bgr for frame in sampled])
 
 
 @contextmanager
@@ -160,17 +173,14 @@ def open_counting(
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
     with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
-        sampled = opened.sample(SAMPLED_FRAMES)
         scene = scene or (None if model.per_cell else model.scene)
         if scene is not None:
             scene = scene.fitted(opened.info.size_wh)
         elif not model.per_cell:
             raise ModelError("the model knows no scene to count in: give one, or train it on footage")
         else:
-            scene = estimate_scene([frame.image_bgr for frame in sampled], opened.info.size_wh)
-        counting = Counting(opened, scene, model, sampled, (start, end, every), passes)
-        del sampled  # up to hundreds of megabytes that nobody needs while counting
-        yield counting
+            scene = scene_of_footage(opened)
+        yield Counting(opened, scene, model, (start, end, every), passes)
 
 
 def count(

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 import cv2
 import numpy as np
 
-from .counting import SAMPLED_FRAMES, Counting, open_counting
+from .counting import Counting, open_counting, scene_of_footage
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
 from .model import default_model, load_model
 from .pages import PAGE_SUFFIXES
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
-from .scene import Polygon, Scene, draw_scene, estimate_scene, import_scene, load_scene, scene_from
+from .scene import Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, same_file
 from .video import open_source
 
@@ -342,20 +342,20 @@ def make_scene(
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
-        images = [frame.image_bgr for frame in opened.sample(SAMPLED_FRAMES if is_estimated else 1)]
         if is_estimated:
-            made = estimate_scene(images, size_wh)
+            made = scene_of_footage(opened)
         elif imported:
             made = import_scene(*imported).fitted(size_wh)
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
         made = made.redrawn(polygons or None, persons or None)
-        if preview is not None and not images:
-            images = [next(f.image_bgr for f in opened.frames() if f.image_bgr is not None)]
+        if preview is not None:
+            frames = opened.sample(1) or opened.frames()
+            image = next(frame.image_bgr for frame in frames if frame.image_bgr is not None)
     if output is not None:
         made.save(output)
     if preview is not None:
-        _write_picture(preview, draw_scene(made, images[len(images) // 2]))
+        _write_picture(preview, draw_scene(made, image))
     return made
 
 

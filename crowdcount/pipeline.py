@@ -124,8 +124,15 @@ class Pipeline:
         return [quantity.name for quantity in QUANTITIES]
 
     def learn(self, frames_bgr: Sequence[np.ndarray]) -> None:
-        """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage."""
-        self._segmenter.learn([self._reduce(frame) for frame in frames_bgr])
+        """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage, reduced or not."""
+        self._segmenter.learn([self.reduced(frame) for frame in frames_bgr])
+
+    def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """What `learn` needs of a frame (H, W, 3) uint8: a copy at the size at which it is segmented."""
+        if frame_bgr.shape[1::-1] == self._segmenter.size_wh:
+            return frame_bgr
+        small = self._reduce(frame_bgr)
+        return cv2.resize(small, self._segmenter.size_wh, interpolation=cv2.INTER_AREA)
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""

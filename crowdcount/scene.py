@@ -313,6 +313,17 @@ def scene_from(
     )
 
 
+def for_estimation(frame_bgr: np.ndarray) -> np.ndarray:
+    """What `estimate_scene` needs of a frame (H, W, 3) uint8: at most `ESTIMATION_ROWS` rows, a tenth of a
+    large frame's memory."""
+    height, width = frame_bgr.shape[:2]
+    scale = min(1.0, ESTIMATION_ROWS / height)
+    if scale == 1:
+        return frame_bgr
+    small_wh = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return cv2.resize(frame_bgr, small_wh, interpolation=cv2.INTER_AREA)
+
+
 def estimate_scene(
     frames_bgr: Iterable[np.ndarray], size_wh: tuple[int, int], polygons: Iterable[Polygon] | None = None
 ) -> Scene:
@@ -321,8 +332,9 @@ def estimate_scene(
     Parameters
     ----------
     frames_bgr : iterable of (H, W, 3) uint8
-        Frames spread over the footage, in order; 60 to 200 are enough, and fewer than 8 give the typical
-        camera. People are looked for in the whole frame, whatever the ROI: heads often reach out of it.
+        Frames spread over the footage, in order, reduced by `for_estimation` or not; 60 to 200 are enough,
+        and fewer than 8 give the typical camera. People are looked for in the whole frame, whatever the ROI:
+        heads often reach out of it.
     size_wh : (int, int)
         Width and height of the frames, pixels.
     polygons : polygons ((x, y), …), optional
@@ -339,16 +351,14 @@ def estimate_scene(
         When the ROI is empty or outside the frame.
     """
     scene = scene_from(size_wh, polygons)
-    scale = min(1.0, ESTIMATION_ROWS / size_wh[1])
-    small_wh = (max(1, round(size_wh[0] * scale)), max(1, round(size_wh[1] * scale)))
-    frames = [cv2.resize(frame, small_wh, interpolation=cv2.INTER_AREA) for frame in frames_bgr]
+    frames = [for_estimation(frame) for frame in frames_bgr]
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     estimate = estimate_height_line(frames)
     if not estimate.reliability:
         return scene
     line = HeightLine(estimate.slope, estimate.intercept, estimate.smallest, estimate.largest)
-    line = line.scaled(size_wh[1] / small_wh[1])
+    line = line.scaled(size_wh[1] / frames[0].shape[0])
     return replace(
         scene,
         line=line,

@@ -19,13 +19,13 @@ from models import (
     out_of_fold,
 )
 
-from .counting import ASSUMED_RATE, SAMPLED_FRAMES
+from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
 from .datasets import Dataset
 from .errors import DatasetError, ModelError
 from .model import CounterModel
 from .pipeline import Pipeline
 from .regressors import REGRESSORS, Setting
-from .scene import Scene, estimate_scene, import_scene
+from .scene import Scene, import_scene
 from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
 
@@ -390,11 +390,9 @@ def measure(
         return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views, None, None)
 
     with open_source(dataset.source, fps=dataset.fps) as source:
-        sampled = [frame.image_bgr for frame in source.sample(SAMPLED_FRAMES)]
-        size_wh = source.info.size_wh
         if scene is None and dataset.scene_files:
             scene = import_scene(*dataset.scene_files)
-        scene = estimate_scene(sampled, size_wh) if scene is None else scene.fitted(size_wh)
+        scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
         rate = source.info.fps or ASSUMED_RATE
         pipeline = Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate)
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
@@ -410,7 +408,7 @@ def measure(
                 with output_errors(file.parent):
                     file.parent.mkdir(parents=True, exist_ok=True)
                 check_writable(file)
-            pipeline.learn(sampled)
+            learn_scene(pipeline, source)
             rows, values = _measured(source, pipeline, wanted, progress)
             if file is not None:
                 save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})

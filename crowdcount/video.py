@@ -128,6 +128,12 @@ def parse_position(text: str) -> Position:
 # A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
 # image (None when it does not decode) as long as the next slot was not asked for.
 _Slot = tuple[int, float, Callable[[], np.ndarray | None]]
+#: What is made of a sampled image (H, W, 3) uint8 as soon as it is decoded.
+Reduce = Callable[[np.ndarray], np.ndarray]
+
+
+def _as_it_is(image: np.ndarray) -> np.ndarray:
+    return image
 
 
 class VideoSource(ABC):
@@ -175,8 +181,10 @@ class VideoSource(ABC):
         return self._select(self._slots(start), start, end, every)
 
     @abstractmethod
-    def sample(self, n: int) -> list[Frame]:
+    def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.
+
+        Of each image only ``reduce(image)`` is kept, and up to 2 n of them at a time.
 
         A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
         which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
@@ -205,13 +213,15 @@ class VideoSource(ABC):
             window = f"between {start or 'its first frame'} and {end or 'its end'}"
             raise VideoError(f"{self._name} has no frame {window}; choose another start or end")
 
-    def _frame(self, index: int, time_s: float, image: np.ndarray | None) -> Frame:
+    def _frame(
+        self, index: int, time_s: float, image: np.ndarray | None, reduce: Reduce = _as_it_is
+    ) -> Frame:
         if image is None:
             return Frame(index, time_s, None, ("undecodable",))
         if _size_wh(image) == self.info.size_wh:
-            return Frame(index, time_s, image, ())
+            return Frame(index, time_s, reduce(image), ())
         resized = cv2.resize(image, self.info.size_wh, interpolation=cv2.INTER_AREA)
-        return Frame(index, time_s, resized, ("resized",))
+        return Frame(index, time_s, reduce(resized), ("resized",))
 
     @contextmanager
     def _capture(self, *arguments: object) -> Iterator["_Capture"]:
@@ -304,16 +314,16 @@ class _FileSource(VideoSource):
         self._origin_s = stamp_s - failures * self._interval_s
         self.info = SourceInfo(name, "file", _size_wh(image), fps or self._announced_fps, count)
 
-    def sample(self, n: int) -> list[Frame]:
+    def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()
         count = self.info.frame_count
         if count is not None and self._announced_fps is not None and count > n * _GRABS_PER_SEEK:
-            frames = self._sample_by_seeking(n, count / self._announced_fps)
+            frames = self._sample_by_seeking(n, count / self._announced_fps, reduce)
             if len(frames) > n // 2:
                 return frames
-        return self._sample_in_order(n)
+        return self._sample_in_order(n, reduce)
 
-    def _sample_by_seeking(self, n: int, duration_s: float) -> list[Frame]:
+    def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
         """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
         frames = []
         with self._video() as capture:
@@ -325,17 +335,17 @@ class _FileSource(VideoSource):
                 found_s = capture.stamp_s() - self._origin_s
                 if abs(found_s - wanted_s) < duration_s / n / 2:
                     index = round(found_s / self._interval_s)
-                    frames.append(self._frame(index, self._time(index, found_s), image))
+                    frames.append(self._frame(index, self._time(index, found_s), image, reduce))
         return frames
 
-    def _sample_in_order(self, n: int) -> list[Frame]:
+    def _sample_in_order(self, n: int, reduce: Reduce) -> list[Frame]:
         """Decode everything, keeping at most 2 n frames: whenever these are full, every second one goes."""
         frames: list[Frame] = []
         stride = 1
         with closing(self._slots(None)) as slots:
             for index, time_s, read in slots:
                 if index % stride == 0 and (image := read()) is not None:
-                    frames.append(self._frame(index, time_s, image))
+                    frames.append(self._frame(index, time_s, image, reduce))
                 if len(frames) == 2 * n:
                     frames = frames[::2]
                     stride *= 2
@@ -413,14 +423,14 @@ class _ImageSource(VideoSource):
             raise VideoError(f"{name}: none of {len(paths)} images can be read; check or replace them")
         self.info = SourceInfo(name, "images", _size_wh(first), fps, len(paths))
 
-    def sample(self, n: int) -> list[Frame]:
+    def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()
         count = len(self._paths)
         frames = []
         for k in range(n):
             for index in range(k * count // n, (k + 1) * count // n):
                 if (image := _read_image(self._paths[index])) is not None:
-                    frames.append(self._frame(index, self._time(index), image))
+                    frames.append(self._frame(index, self._time(index), image, reduce))
                     break
         return frames
 
@@ -476,7 +486,7 @@ class _LiveSource(VideoSource):
             raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
         return SourceInfo(self._name, "camera" if self._is_camera else "stream", _size_wh(image), fps, count)
 
-    def sample(self, n: int) -> list[Frame]:
+    def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()
         return []
 

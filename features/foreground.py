@@ -23,6 +23,9 @@ from .camera import CameraWatch
 ABSORPTION_S = 600.0
 #: Below this rate, frames per second, consecutive frames say little about each other: median background.
 LOW_RATE_FPS = 4.0
+#: Video frames of more pixels than this are segmented at half their size, as the mixture's cost goes with the
+#: pixels; smaller ones cost little and lose by it (docs/decisions/2026-11-20-speed.md).
+FULL_SIZE_PIXELS = 120_000
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
 #: Changed share of the scene beyond which the light has changed, not the people moved.
@@ -233,12 +236,23 @@ class Segmenter:
         `LOW_RATE_FPS`, `MixtureBackground` otherwise.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
+
+    Attributes
+    ----------
+    size_wh : (int, int)
+        Width and height at which frames are segmented: the region's, or half of it (`FULL_SIZE_PIXELS`).
     """
 
     def __init__(self, rate: float, roi: np.ndarray):
         self.rate = rate
-        self.roi = roi
-        self._model = MedianBackground(rate) if rate < LOW_RATE_FPS else MixtureBackground(rate)
+        self._whole_roi = self.roi = roi
+        is_video = rate >= LOW_RATE_FPS
+        self._model = MixtureBackground(rate) if is_video else MedianBackground(rate)
+        height, width = roi.shape
+        self.size_wh = (width, height)
+        if is_video and roi.size > FULL_SIZE_PIXELS:
+            self.size_wh = (-(-width // 2), -(-height // 2))
+            self.roi = self._reduced(roi.view(np.uint8) * np.uint8(255)) > 0
         self._reference = None  # the empty scene as last learnt, against which the light is judged
         self._watch = None  # … as first learnt, against which the camera is judged
         self._gains = self._factors = None  # of the last look since the scene was learnt
@@ -254,9 +268,11 @@ class Segmenter:
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
-            Of more than `LEARNING_FRAMES`, every second, third, … is used.
+            Of more than `LEARNING_FRAMES`, every second, third, … is used. Of the size of the region of
+            interest, or already of `size_wh`.
         """
-        frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
+        step = -(-len(frames_bgr) // LEARNING_FRAMES)
+        frames_bgr = [self._reduced(frame) for frame in frames_bgr[::step]]
         frames = np.stack(frames_bgr)
         reference = np.median(frames, axis=0).astype(np.uint8)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
@@ -271,6 +287,7 @@ class Segmenter:
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
+        frame_bgr = self._reduced(frame_bgr)
         self._n_frames += 1
         looking = self._n_frames % self._step == 0
         if self._learning_for and looking:
@@ -279,7 +296,7 @@ class Segmenter:
                 self.learn(self._recent)
                 self._recent = []
         if self._reference is None:
-            return Foreground(np.zeros(self.roi.shape, bool), ("learning",))
+            return Foreground(np.zeros(self._whole_roi.shape, bool), ("learning",))
         jumped = False
         if looking or self._gains is None:
             evened, gains, self._factors = self._evened(frame_bgr, self._reference)
@@ -299,7 +316,19 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved:
             flags.add("camera_moved")
-        return Foreground(foreground, tuple(sorted(flags)))
+        return Foreground(self._enlarged(foreground), tuple(sorted(flags)))
+
+    def _reduced(self, image):
+        if image.shape[1::-1] == self.size_wh:
+            return image
+        return cv2.resize(image, self.size_wh, interpolation=cv2.INTER_AREA)
+
+    def _enlarged(self, mask):
+        if mask.shape == self._whole_roi.shape:
+            return mask
+        size_wh = self._whole_roi.shape[::-1]
+        whole = cv2.resize(mask.view(np.uint8) * np.uint8(255), size_wh, interpolation=cv2.INTER_LINEAR)
+        return (whole > 127) & self._whole_roi
 
     @staticmethod
     def _evened(frame_bgr, reference_bgr):

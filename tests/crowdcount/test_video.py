@@ -631,6 +631,16 @@ def test_sample_of_a_short_file(tmp_path, n):
     assert np.diff(indices(frames)).max(initial=1) <= 2 * math.ceil(40 / n)
 
 
+@pytest.mark.parametrize("grabs_per_seek", [1, 100], ids=["seeking", "in order"])
+def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, grabs_per_seek):
+    monkeypatch.setattr(video, "_GRABS_PER_SEEK", grabs_per_seek)
+    path = write_video(tmp_path / "a.mp4", 40, "mp4v")
+    with open_source(path) as source:
+        whole, reduced = source.sample(6), source.sample(6, lambda image: image[::2, ::2].copy())
+    assert indices(reduced) == indices(whole)
+    assert all((r.image_bgr == w.image_bgr[::2, ::2]).all() for r, w in zip(reduced, whole, strict=True))
+
+
 def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
     path = write_video(tmp_path / "a.mp4", 400, "mp4v")
     with open_source(path) as source:

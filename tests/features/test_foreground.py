@@ -144,6 +144,57 @@ class TestMasks:
         assert all((first.apply(frame).mask == second.apply(frame).mask).all() for frame in clip)
 
 
+class TestHalfSize:
+    """Large video frames are segmented at half their size."""
+
+    def test_masks_fit_nearly_as_well(self, monkeypatch):
+        camera = Camera()
+        frames, truth = zip(*walk(camera, 40), strict=True)
+        whole = Segmenter(HIGH, ROI)
+        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", ROI.size - 1)
+        half = Segmenter(HIGH, ROI)
+        assert (whole.size_wh, half.size_wh) == ((WIDTH, HEIGHT), (WIDTH // 2, HEIGHT // 2))
+        overlaps = []
+        for segmenter in (whole, half):
+            segmenter.learn(frames)
+            masks = [segmenter.apply(frame).mask for frame in frames]
+            assert masks[0].shape == ROI.shape
+            overlaps.append(np.mean([overlap(mask, true) for mask, true in zip(masks, truth, strict=True)]))
+        assert overlaps[0] > 0.95
+        assert overlaps[1] > 0.85
+
+    def test_frames_may_come_reduced_for_learning(self, monkeypatch):
+        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", ROI.size - 1)
+        frames = [frame for frame, _ in walk(Camera(), 20)]
+        reduced = [cv2.resize(f, (WIDTH // 2, HEIGHT // 2), interpolation=cv2.INTER_AREA) for f in frames]
+        masks = []
+        for given in (frames, reduced):
+            segmenter = Segmenter(HIGH, ROI)
+            segmenter.learn(given)
+            masks.append(segmenter.apply(frames[7]).mask)
+        assert (masks[0] == masks[1]).all()
+        assert masks[0].any()
+
+    def test_odd_sizes_and_thin_regions(self, monkeypatch):
+        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", 1000)
+        roi = np.zeros((119, 159), bool)
+        roi[:, 31] = True
+        segmenter = Segmenter(HIGH, roi)
+        segmenter.learn([np.full((119, 159, 3), 100, np.uint8)] * 8)
+        frame = np.full((119, 159, 3), 100, np.uint8)
+        frame[40:80, 20:50] = 250
+        mask = segmenter.apply(frame).mask
+        assert mask[45:75, 31].all()
+        assert not mask[~roi].any()
+
+    @pytest.mark.parametrize("rate", [LOW, HIGH])
+    def test_low_rates_and_small_frames_keep_their_size(self, rate):
+        assert Segmenter(rate, ROI).size_wh == (WIDTH, HEIGHT)
+        large = np.ones((400, 400), bool)
+        assert Segmenter(LOW, large).size_wh == (400, 400)
+        assert Segmenter(HIGH, large).size_wh == (200, 200)
+
+
 class TestStandingPeople:
     ABSORPTION_S = 30.0
 

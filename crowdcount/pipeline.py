@@ -21,6 +21,8 @@ from .scene import Scene
 
 #: Typical height of a person at the working size, pixels: enough for the features, no more than they need.
 WORKING_PERSON_HEIGHT = 36.0
+#: Frames of more pixels are first halved as often as they can be, a twentieth of the work of other factors.
+LARGE_FRAME = 1_500_000
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
 
 
@@ -170,4 +172,8 @@ class Pipeline:
         return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])
 
     def _reduce(self, frame_bgr):
+        height, width = frame_bgr.shape[:2]
+        while width * height > LARGE_FRAME and width >= 2 * self.size_wh[0] and height >= 2 * self.size_wh[1]:
+            width, height = width // 2, height // 2
+            frame_bgr = cv2.resize(frame_bgr, (width, height), interpolation=cv2.INTER_AREA)
         return cv2.resize(frame_bgr, self.size_wh, interpolation=cv2.INTER_AREA)

@@ -5,6 +5,7 @@ from importlib import import_module
 _HOMES = {
     "BetaSVMClassifier": "beta_svm",
     "CountRegressor": "count_regressor",
+    "CurveRegressor": "curve_regressor",
     "FunctionalRegressor": "functional",
     "HuberLossRegressor": "hlr",
     "blocked_quantile": "intervals",
@@ -13,6 +14,7 @@ _HOMES = {
     "count_scale": "intervals",
     "normalised_scores": "intervals",
     "CountPredictor": "predictor",
+    "CurvePredictor": "predictor",
     "RobustKernelRegressor": "robust_kernel",
     "SuperSparseRegressor": "super_sparse",
     "prototype_path": "super_sparse",

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from .kernels import Kernel
+from .kernels import Expansion, Kernel
 from .proximal import HuberLoss, InsensitiveLoss, SquareLoss, solve_dual
 
 LOSSES = {"square": (2,), "huber": (1, 2), "epsilon_insensitive": (2, np.inf)}
@@ -76,6 +76,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Duality gap relative to `objective_`, which is at most this share above the minimum.
     n_iter_ : int
         Iterations; 1 for the square loss, which has a closed form.
+    expansion_ : Expansion or None
+        The fitted function at the locations, with coefficients (n, m); None for a precomputed kernel.
 
     Notes
     -----
@@ -124,10 +126,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def fit(self, X, Y):
         """Fit to X (n, d) and Y (n, m), the curves at the locations; Y (n,) are curves of one sample."""
         X = validate_data(self, X, dtype=np.float64)
-        Y, self._is_flat = self._check_targets(X, Y)
+        Y, self._is_flat = check_curves(X, Y)
         self._check_parameters()
         n, m = Y.shape
-        self.locations_ = self._check_locations(m)
+        self.locations_ = self.resolved_locations(m)
         Y = fill_gaps(Y, self.locations_)
         self._rows, self._kernel, matrix = self._resolve_kernel(X)
         self._output_kernel = Kernel.resolve(self.output_kernel, self.output_kernel_params, 1)
@@ -150,6 +152,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.objective_ = solution.objective / (n * samples)
         self.gap_ = solution.gap / solution.objective if solution.gap else 0.0
         self.n_iter_ = solution.iterations
+        self.expansion_ = None
+        if self._kernel is not None:
+            coefficients = self._coefficients(self.locations_)
+            self.expansion_ = Expansion(np.arange(X.shape[1]), self._kernel, self._rows, coefficients)
         if self.gap_ > self.tol:
             warnings.warn(
                 f"the duality gap is {self.gap_:.1e} of the objective after {self.max_iter} iterations "
@@ -165,9 +171,13 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         matrix = X if self._kernel is None else self._kernel.matrix(X, self._rows)
         theta = self.locations_ if locations is None else np.asarray(locations, np.float64)
-        between = self._output_kernel.matrix(theta[:, None], self.locations_[:, None])
-        curves = matrix @ self.dual_coef_ @ (between @ self._basis).T / (self.lam * len(self.dual_coef_))
+        curves = matrix @ self._coefficients(theta)
         return curves[:, 0] if self._is_flat and locations is None else curves
+
+    def _coefficients(self, theta: np.ndarray) -> np.ndarray:
+        """What each training row's kernel value is multiplied with, to give the curve at `theta`: (n, k)."""
+        between = self._output_kernel.matrix(theta[:, None], self.locations_[:, None])
+        return self.dual_coef_ @ (between @ self._basis).T / (self.lam * len(self.dual_coef_))
 
     def _loss(self, samples: int):
         """The loss on rows whose squared norm is `samples` times that of the curve (paper, Table 1)."""
@@ -188,21 +198,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         kernel = Kernel.resolve(self.kernel, self.kernel_params, X.shape[1])
         return X, kernel, kernel.matrix(X, X)
 
-    def _check_targets(self, X, Y) -> tuple[np.ndarray, bool]:
-        if Y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        Y = check_array(Y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-        if Y.ndim > 2:
-            raise ValueError(f"expected Y of shape (rows, samples), got {Y.shape}")
-        check_consistent_length(X, Y)
-        is_flat = Y.ndim == 1
-        Y = Y.reshape(len(Y), -1)
-        empty = np.flatnonzero(np.isnan(Y).all(axis=1))
-        if len(empty):
-            raise ValueError(f"expected a sample of every curve, but y is NaN in all of row {empty[0]}")
-        return Y, is_flat
-
-    def _check_locations(self, m: int) -> np.ndarray:
+    def resolved_locations(self, m: int) -> np.ndarray:
+        """The locations (m,) of curves of m samples; ValueError when they do not fit."""
         if self.locations is None:
             return np.linspace(0, 1, m)
         locations = np.asarray(self.locations, np.float64)
@@ -236,6 +233,22 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def check_curves(X: np.ndarray, Y) -> tuple[np.ndarray, bool]:
+    """Y as float64 (n, m), and whether it was flat; ValueError unless it fits X and has samples in each."""
+    if Y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    Y = check_array(Y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
+    if Y.ndim > 2:
+        raise ValueError(f"expected Y of shape (rows, samples), got {Y.shape}")
+    check_consistent_length(X, Y)
+    is_flat = Y.ndim == 1
+    Y = Y.reshape(len(Y), -1)
+    empty = np.flatnonzero(np.isnan(Y).all(axis=1))
+    if len(empty):
+        raise ValueError(f"expected a sample of every curve, but y is NaN in all of row {empty[0]}")
+    return Y, is_flat
 
 
 def fill_gaps(Y: np.ndarray, locations: np.ndarray) -> np.ndarray:

@@ -72,16 +72,7 @@ class CountPredictor:
             arrays[f"view{number}_coefficients"] = part.coefficients
             if part.support is not None:
                 arrays[f"view{number}_support"] = part.support
-            kernel = part.kernel
-            views.append(
-                {
-                    "kernel": kernel.name,
-                    "gamma": float(kernel.gamma),
-                    "coef0": float(kernel.coef0),
-                    "degree": int(kernel.degree),
-                    "has_support": part.support is not None,
-                }
-            )
+            views.append({**_described(part.kernel), "has_support": part.support is not None})
         return arrays, {"center": self.center, "views": views}
 
     @classmethod
@@ -105,6 +96,64 @@ class CountPredictor:
             raise ValueError("expected a finite 'center' and at least one view")
         expansions = tuple(_expansion(arrays, i, *view, d) for i, view in enumerate(views))
         return cls(mean, scale, low, high, center, expansions)
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePredictor:
+    """Curves from feature rows: what `CurveRegressor.fit` finds, and all that prediction needs of it.
+
+    Attributes
+    ----------
+    mean, scale : (d,) float64
+        Mean and standard deviation of each column over the training rows; a constant column's scale is 1.
+    center : (m,) float64
+        Mean curve.
+    expansion : Expansion
+        The fitted function of the standardised columns, with coefficients (p, m); its values are curves less
+        `center`.
+    """
+
+    mean: np.ndarray
+    scale: np.ndarray
+    center: np.ndarray
+    expansion: Expansion
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns d."""
+        return len(self.mean)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Curves (n, m) float64, never below 0, for rows (n, d) float64."""
+        standard = standardised(rows, self.mean, self.scale)
+        return np.maximum(self.center + self.expansion.evaluate(standard), 0.0)
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict]:
+        """What prediction needs, as arrays by name and JSON-able metadata, for `from_arrays`."""
+        part = self.expansion
+        arrays = {"mean": self.mean, "scale": self.scale, "center": self.center}
+        return arrays | {"support": part.support, "coefficients": part.coefficients}, _described(part.kernel)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping) -> "CurvePredictor":
+        """The predictor that `to_arrays` described; ValueError as for `CountPredictor.from_arrays`."""
+        mean, center = _array(arrays, "mean", (None,)), _array(arrays, "center", (None,))
+        scale = _array(arrays, "scale", (len(mean),))
+        if not (scale > 0).all() or not len(center):
+            raise ValueError("expected positive values in 'scale', and some in 'center'")
+        try:
+            kernel = _kernel(meta)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"expected a kernel of a curve regressor; wrong: {error}") from None
+        support = _array(arrays, "support", (None, len(mean)))
+        coefficients = _array(arrays, "coefficients", (len(support), len(center)))
+        return cls(mean, scale, center, Expansion(np.arange(len(mean)), kernel, support, coefficients))
+
+
+def _described(kernel: Kernel) -> dict:
+    """A kernel as JSON-able metadata, for `_kernel`."""
+    numbers = {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": int(kernel.degree)}
+    return {"kernel": kernel.name, **numbers}
 
 
 def _kernel(view: Mapping) -> Kernel:

@@ -41,14 +41,15 @@ class BlockedKFold:
 
 
 def out_of_fold(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold) -> np.ndarray:
-    """Predictions (n,) for every labelled row by clones fitted without its block, NaN for the other rows.
+    """Predictions like y for every labelled row by clones fitted without its block, NaN for the other rows.
 
     The folds are blocks of the labelled rows; rows without a label (NaN in y) take part in every fit, those
-    of the block held out in none. X: (n, d) float64; y: (n,) float64.
+    of the block held out in none. X: (n, d) float64; y: (n,) float64, or (n, m) of
+    which a row with NaN is unlabelled.
     """
-    labelled = np.flatnonzero(~np.isnan(y))
-    unlabelled = np.flatnonzero(np.isnan(y))
-    prediction = np.full(len(y), np.nan)
+    missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
+    labelled, unlabelled = np.flatnonzero(~missing), np.flatnonzero(missing)
+    prediction = np.full(y.shape, np.nan)
     for train, test in folds.split(labelled):
         rows = np.sort(np.concatenate([labelled[train], unlabelled]))
         prediction[labelled[test]] = clone(estimator).fit(X[rows], y[rows]).predict(X[labelled[test]])

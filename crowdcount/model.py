@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from models import CountPredictor, count_scale
+from models import CountPredictor, CurvePredictor, count_scale
 
 from .errors import ModelError, SceneError
+from .profile import scaled_to
 from .scene import Scene, scene_of
 from .storage import load_arrays, save_arrays
 
 VERSION = 1
+NO_PROFILE = "the model knows no density over depth; train one with --target profile"
 #: Standard deviation of the logarithm of an estimated person height, by how far it cannot be relied on.
 HEIGHT_UNCERTAINTY = 0.35
 #: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
@@ -49,6 +51,8 @@ class CounterModel:
         Frames per second it was trained on.
     facts : dict
         How it was trained, for people: JSON-able.
+    profile : CurvePredictor or None
+        From a frame's features to its density over the depth of the scene; None when that was not trained.
     """
 
     regressor: CountPredictor
@@ -60,6 +64,7 @@ class CounterModel:
     scene: Scene | None = None
     rate: float | None = None
     facts: dict = field(default_factory=dict)
+    profile: CurvePredictor | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -85,6 +90,15 @@ class CounterModel:
         if occupied.any():
             counts[occupied] = self.regressor.predict(features[occupied])
         return counts.sum(axis=1)
+
+    def predict_profile(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Densities over depth (n, m), whose integrals are the counts (n,), for features as in `predict`.
+
+        ModelError when the model has no profile.
+        """
+        if self.profile is None:
+            raise ModelError(NO_PROFILE)
+        return scaled_to(self.profile.predict(features), counts, self.profile.center)
 
     def outside(self, features: np.ndarray) -> np.ndarray:
         """Share (n,) of the columns outside their training range, for features as in `predict`."""
@@ -127,6 +141,9 @@ class CounterModel:
             "regressor": regressor,
             "scene": scene,
         }
+        if self.profile is not None:
+            profile_arrays, meta["profile"] = self.profile.to_arrays()
+            arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
         save_arrays(path, kind, VERSION, arrays, meta)
 
 
@@ -134,11 +151,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class _View(_Strict):
+class _Kernel(_Strict):
     kernel: str
     gamma: float
     coef0: float
     degree: int = Field(ge=1, le=_MAX_DEGREE)
+
+
+class _View(_Kernel):
     has_support: bool
 
 
@@ -157,6 +177,7 @@ class _Meta(_Strict):
     facts: dict
     regressor: _Regressor
     scene: dict | None
+    profile: _Kernel | None = None
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:
@@ -173,6 +194,11 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
         if regressor.n_columns != len(meta.columns):
             raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_columns}")
+        profile = None
+        if meta.profile is not None:
+            profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta.profile.model_dump())
+            if profile.n_columns != len(meta.columns) or meta.per_cell:
+                raise ValueError(f"the profile does not fit the {len(meta.columns)} columns")
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -193,6 +219,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         scene,
         meta.rate,
         meta.facts,
+        profile,
     )
 
 

@@ -18,9 +18,9 @@ class Depth:
 
     The depth of an image row is the share of the region of interest's ground above the row, ground being
     measured in persons as in `features.perspective.depth_cells`: the sum of 1 / person_height² over the
-    region's pixels. It is 0 at the region's farthest row and 1 at its nearest. Equal steps of depth hold equal
-    ground, on which a crowd that is spread evenly has equally many people; what is far takes few image rows
-    and what is near many. A person's depth is that of the row in which the middle of the body is.
+    region's pixels. It is 0 at the region's farthest row and 1 at its nearest. Equal steps of depth hold
+    equal ground, on which a crowd that is spread evenly has equally many people; what is far takes few image
+    rows and what is near many. A person's depth is that of the row in which the middle of the body is.
 
     Attributes
     ----------
@@ -51,8 +51,9 @@ class Depth:
 
     def rows(self, n_bands: int) -> np.ndarray:
         """Image rows (n_bands + 1,) at which `n_bands` bands of equal ground begin and end."""
-        inside = np.flatnonzero(np.diff(self.by_row, prepend=-1.0) > 0)  # rows without ground have no depth
-        return np.interp(np.linspace(0, 1, n_bands + 1), self.by_row[inside], inside)
+        with_ground = np.flatnonzero(np.diff(self.by_row) > 0)
+        edges = np.append(with_ground, with_ground[-1] + 1)
+        return np.interp(np.linspace(0, 1, n_bands + 1), self.by_row[edges], edges)
 
     def _of_rows(self, rows: np.ndarray) -> np.ndarray:
         return np.interp(rows, np.arange(len(self.by_row)), self.by_row)

@@ -1,7 +1,7 @@
 """Learning where in the depth of a scene people are, from dots or boxes."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -167,7 +167,7 @@ def fit_profile(
     _, held_out, square = best
     residuals = np.abs(held_out - profiles)
     robust = {1: 1.345 * 1.4826 * np.median(residuals), 2: np.median(np.sqrt((residuals**2).mean(axis=1)))}
-    tried = [ProfileSetting(square.coef0, square.lam, p, float(kappa)) for p, kappa in robust.items() if kappa]
+    tried = [replace(square, p=p, kappa=float(kappa)) for p, kappa in robust.items() if kappa]
     best = min([best, *map(judged, tried)], key=error)
     _, held_out, setting = best
 

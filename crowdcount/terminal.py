@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .audit import Audit
     from .datasets import Dataset
     from .forecast import Forecast
+    from .profile_training import ProfileFit
     from .training import Evaluation, RemovedLabel, Training
 
 #: Removed labels that a report lists.
@@ -138,6 +139,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         f"bias per block: {biases}",
         f"chosen by it: {training.setting.description}",
         *_removed(training),
+        *([] if training.profile is None else _profile(training.profile)),
     ]
 
 
@@ -154,6 +156,17 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
     return [
         f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
         _metrics(evaluation.metrics),
+    ]
+
+
+def _profile(fit: "ProfileFit") -> list[str]:
+    setting = fit.setting
+    loss = "square loss" if setting.p is None else f"Huber loss with p {setting.p}, kappa {setting.kappa:.3g}"
+    return [
+        f"density over depth in {len(fit.predictor.center)} bands, cross-validated: a person is misplaced by "
+        f"{fit.errors.distance:.3f} of the depth (mean profile: {fit.errors.baseline:.3f})",
+        f"its own integral as a count, before it is scaled to the count: {_metrics(fit.integral)}",
+        f"chosen by it: quadratic kernel with coef0 {setting.coef0:g}, lam {setting.lam:g}, {loss}",
     ]
 
 

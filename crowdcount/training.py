@@ -24,6 +24,7 @@ from .datasets import Dataset
 from .errors import DatasetError, ModelError
 from .model import CounterModel
 from .pipeline import Pipeline
+from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import REGRESSORS, Setting
 from .scene import Scene, import_scene
 from .storage import check_writable, load_arrays, output_errors, save_arrays
@@ -187,6 +188,8 @@ class Training:
         What the cross-validation chose.
     removed : tuple of RemovedLabel
     seconds : float
+    profile : ProfileFit or None
+        The density over depth, when it was asked for.
     """
 
     model: CounterModel
@@ -196,6 +199,7 @@ class Training:
     setting: Setting
     removed: tuple[RemovedLabel, ...]
     seconds: float
+    profile: ProfileFit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +229,7 @@ def train(
     frames: str | None = None,
     scene: Scene | None = None,
     level: float = 0.9,
+    target: str = "count",
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -242,6 +247,8 @@ def train(
         By default the data set's own, or one estimated from its footage.
     level : float
         Share of frames whose true count the intervals shall hold.
+    target : "count" or "profile"
+        Learn, besides counts, where in the depth of the scene people are: see `crowdcount.profile.Depth`.
     cache : path, optional
         Folder in which measured features are kept and found again.
     progress : callable, optional
@@ -259,6 +266,7 @@ def train(
         raise ValueError(f"expected a regressor of {', '.join(REGRESSORS)}, found {regressor!r}")
     began = time.perf_counter()
     table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
+    profile = _fit_profile(dataset, table) if target == "profile" else None
     fitting = Fitting(table, dataset)
     best = fitting.choose(regressor)
     errors = best.predictions - fitting.labels
@@ -279,7 +287,9 @@ def train(
             "cross_validation": asdict(best.metrics),
             "regressor": regressor,
             **asdict(best.setting),
+            **({} if profile is None else {"profile": profile.facts()}),
         },
+        profile=None if profile is None else profile.predictor,
     )
     return Training(
         model,
@@ -289,7 +299,16 @@ def train(
         best.setting,
         fitting.removed(fitted, best.predictions),
         time.perf_counter() - began,
+        profile,
     )
+
+
+def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
+    if table.scene is None:
+        raise DatasetError(f"{dataset.name} holds ready-made features, which do not tell where people are; "
+                           "train a profile on footage")  # fmt: skip
+    profiles = label_profiles(dataset, table.rows, table.scene)
+    return fit_profile(table.features, profiles, BlockedKFold(N_BLOCKS), dataset.name)
 
 
 def measure_labelled(

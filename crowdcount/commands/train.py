@@ -25,6 +25,13 @@ from .common import dataset_options, json_line, model_option
     show_default=True,
     help="Share of frames whose true count the intervals shall hold.",
 )
+@click.option(
+    "--target",
+    type=click.Choice(["count", "profile"]),
+    default="count",
+    show_default=True,
+    help="profile: learn from dots or boxes, besides, where in the depth of the scene people are.",
+)
 def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
     """Train a model on DATASET.
 
@@ -40,6 +47,8 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
         names = ("n_unlabelled", "block_biases", "seconds")
         facts = {name: getattr(training, name) for name in names} | asdict(training.setting)
         removed = [asdict(label) for label in training.removed]
+        if training.profile is not None:
+            facts["profile"] = training.profile.facts()
         print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
     else:
         print_result("\n".join(training_report(training, model)))

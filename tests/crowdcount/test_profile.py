@@ -1,0 +1,203 @@
+"""The depth coordinate, densities over it from dots and boxes, and profiles in models and files."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from crowdcount.cli import command_line
+from crowdcount.datasets import Dataset
+from crowdcount.errors import DatasetError, ModelError
+from crowdcount.model import load_model
+from crowdcount.profile import N_BANDS, Depth, density, depth_distance, scaled_to
+from crowdcount.profile_training import fit_profile, label_profiles
+from crowdcount.scene import scene_from
+from features.perspective import depth_cells
+from models import BlockedKFold
+from samples.make import write_clip
+from samples.scenes import preset
+
+SIZE = WIDTH, HEIGHT = 200, 160
+LEVEL = scene_from(SIZE, persons=[(100, 60, 40.0), (100, 150, 40.0)])  # people are 40 pixels tall everywhere
+STEEP = scene_from(SIZE, persons=[(100, 40, 15.0), (100, 150, 60.0)])
+MIDDLE_ROWS = ((0, 40), (199, 40), (199, 119), (0, 119))
+WINDOW = scene_from(SIZE, polygons=[MIDDLE_ROWS], persons=[(9, 9, 40), (9, 99, 40)])
+
+
+def dataset(counts, points=None, boxes=None):
+    counts = np.array(counts, float)
+    return Dataset("a", "video", np.arange(len(counts)), counts, points=points, boxes=boxes)
+
+
+class TestDepth:
+    def test_without_perspective_it_is_the_share_of_rows(self):
+        depth = Depth.of(LEVEL)
+        np.testing.assert_allclose(depth.by_row, np.arange(HEIGHT + 1) / HEIGHT, atol=1e-6)
+        # the middle of a body of 40 pixels is 20 below the head and 20 above the feet
+        np.testing.assert_allclose(depth.of_heads(np.array([[5.0, 60.0]])), 80 / HEIGHT, atol=1e-6)
+        np.testing.assert_allclose(depth.of_feet(np.array([[5.0, 100.0]])), 80 / HEIGHT, atol=1e-6)
+
+    def test_it_is_that_of_the_depth_cells(self):
+        depth = Depth.of(STEEP)
+        cells = depth_cells(STEEP.person_height, STEEP.roi, 5, 1)[:, 0]
+        middles = (depth.by_row[1:] + depth.by_row[:-1]) / 2
+        np.testing.assert_array_equal(np.floor(middles * 5), cells)
+
+    def test_head_and_feet_of_a_person_agree(self):
+        depth = Depth.of(STEEP)
+        feet = np.array([[90.0, row] for row in (60.0, 90.0, 120.0)])
+        slope = 45 / 110
+        heads = feet - [0, 1] * (slope * feet[:, 1:] + 15 - slope * 40)
+        np.testing.assert_allclose(depth.of_heads(heads), depth.of_feet(feet), atol=0.02)
+
+    def test_rows_outside_of_the_region_have_no_depth(self):
+        depth = Depth.of(WINDOW)
+        np.testing.assert_allclose(depth.rows(4), [40, 60, 80, 100, 120], atol=1.0)
+        assert depth.of_feet(np.array([[9.0, 10.0], [9.0, 159.0]])).tolist() == [0.0, 1.0]
+        rows = Depth.of(STEEP).rows(8)
+        assert (np.diff(rows) > 0).all()
+        assert np.diff(rows)[-1] > 2 * np.diff(rows)[0]  # near bands take more rows
+
+
+class TestDensities:
+    def test_the_integral_is_the_number_of_people(self):
+        depths = np.array([0.0, 0.1, 0.1, 0.99, 1.0])
+        assert density(depths, 4).mean() == 5
+        np.testing.assert_array_equal(density(depths, 4), [12, 0, 0, 8])
+
+    def test_scaling_keeps_the_shape_and_has_the_counts_as_integrals(self):
+        given = np.array([[1.0, 3.0], [0.0, 0.0], [2.0, 2.0]])
+        scaled = scaled_to(given, np.array([4.0, 3.0, 0.0]), np.array([1.0, 2.0]))
+        np.testing.assert_allclose(scaled, [[2, 6], [2, 4], [0, 0]])
+        np.testing.assert_allclose(scaled_to(given[1:2], np.array([3.0]), np.zeros(2)), [[3, 3]])
+
+    def test_the_distance_is_the_depth_that_people_have_to_be_moved(self):
+        here, there = np.eye(4)[[0]] * 7, np.eye(4)[[3]] * 2
+        assert depth_distance(here, there) == pytest.approx(0.75)
+        assert depth_distance(here, 9 * here) == 0
+
+
+class TestLabels:
+    def test_heads_count_where_the_middle_of_the_body_is(self):
+        points = np.array([[5.0, 10.0], [5.0, 110.0]])
+        labelled = label_profiles(dataset([2.0], points=(points,)), [0], LEVEL, 4)
+        np.testing.assert_array_equal(labelled, [[4, 0, 0, 4]])  # middles in rows 30 and 130
+
+    def test_boxes_count_by_their_feet(self):
+        boxes = np.array([[10.0, 20.0, 10.0, 40.0], [10.0, 80.0, 10.0, 70.0]])  # feet in rows 60 and 150
+        labelled = label_profiles(dataset([2.0], boxes=(boxes,)), [0], LEVEL, 4)
+        np.testing.assert_array_equal(labelled, [[0, 4, 0, 4]])
+
+    def test_people_outside_are_left_out_and_the_count_is_kept(self):
+        points = np.array([[5.0, 45.0], [5.0, 5.0], [500.0, 50.0]])
+        labelled = label_profiles(dataset([3.0], points=(points,)), [0], WINDOW, 4)
+        assert labelled.mean() == 3
+        assert (labelled > 0).sum() == 1
+
+    def test_what_is_not_known_is_nan(self):
+        nobody = np.zeros((0, 2))
+        points = (None, nobody, nobody, nobody)
+        labelled = label_profiles(dataset([1.0, 0.0, 2.0, np.nan], points=points), range(4), LEVEL, 4)
+        assert np.isnan(labelled).all(axis=1).tolist() == [True, False, True, True]
+        np.testing.assert_array_equal(labelled[1], 0)
+        assert np.isnan(label_profiles(dataset([1.0]), [0], LEVEL)).all()
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A crowd that walks up and down, in features that see it roughly: (80, 6) and (80, 8)."""
+    random = np.random.default_rng(0)
+    place = 0.5 + 0.35 * np.sin(np.arange(80) / 5)
+    people = random.poisson(20, 80)
+    profiles = np.stack(
+        [density(random.normal(p, 0.1, n).clip(0, 1), 8) for p, n in zip(place, people, strict=True)]
+    )
+    counts = profiles.mean(axis=1)
+    noise = random.normal(size=(80, 2))
+    return np.column_stack([counts, counts * place, counts * place**2, place, noise]), profiles
+
+
+class TestFit:
+    def test_it_is_nearer_than_the_mean_profile_in_blocks_it_has_not_seen(self, crowd):
+        fit = fit_profile(*crowd, BlockedKFold(5))
+        assert fit.errors.distance < 0.3 * fit.errors.baseline
+        assert fit.integral.mae < 2
+        assert json.loads(json.dumps(fit.facts()))["bands"] == 8
+
+    def test_frames_without_a_profile_take_no_part(self, crowd):
+        features, profiles = crowd
+        more = np.vstack([features, features + 100])
+        fit = fit_profile(more, np.vstack([profiles, np.full_like(profiles, np.nan)]), BlockedKFold(5))
+        assert fit.setting == fit_profile(*crowd, BlockedKFold(5)).setting
+
+    def test_too_few_frames_are_refused(self, crowd):
+        features, profiles = crowd
+        profiles = np.where(np.arange(80)[:, None] < 9, profiles, np.nan)
+        with pytest.raises(DatasetError, match=r"at least 10 frames in which hall tells where.*found 9"):
+            fit_profile(features, profiles, BlockedKFold(5), "hall")
+
+    def test_nobody_anywhere_gives_no_distance(self):
+        fit = fit_profile(np.random.default_rng(0).normal(size=(20, 2)), np.zeros((20, 4)), BlockedKFold(5))
+        assert np.isnan(fit.errors.distance)
+        np.testing.assert_array_equal(fit.predictor.predict(np.zeros((1, 2))), 0)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    """A simulated clip of 60 frames with its boxes and scene."""
+    folder = tmp_path_factory.mktemp("clip")
+    spec = preset("plaza", seed=3, size_wh=(320, 240), n_frames=60, people=6.0)
+    write_clip(spec, folder / "hall.avi")
+    return folder / "hall.avi"
+
+
+def run(*arguments):
+    return CliRunner().invoke(command_line, list(map(str, arguments)), catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def trained(clip):
+    """The model file, and what training printed as JSON."""
+    model = clip.with_name("profile.npz")
+    labels = ["--mot", clip.with_suffix(".gt.txt"), "--annotated", "1-60"]
+    scene = ["--scene", clip.with_suffix(".scene.json")]
+    result = run("train", clip, *labels, *scene, "-m", model, "--target", "profile", "--json", "-q")
+    assert result.exit_code == 0, result.output
+    return model, json.loads(result.stdout)
+
+
+class TestModel:
+    def test_training_tells_the_profiles_errors(self, trained):
+        profile = trained[1]["profile"]
+        assert profile["bands"] == N_BANDS
+        assert 0 < profile["errors"]["distance"] < profile["errors"]["baseline"]
+        assert profile["integral"]["n"] == 60
+
+    def test_it_is_kept_in_the_models_file(self, trained, tmp_path):
+        model = load_model(trained[0])
+        assert model.facts["profile"]["bands"] == N_BANDS
+        features = np.random.default_rng(0).uniform(0, 5, (3, len(model.columns)))
+        counts = np.array([3.0, 0.0, 7.5])
+        densities = model.predict_profile(features, counts)
+        np.testing.assert_allclose(densities.mean(axis=1), counts)
+        model.save(tmp_path / "again.npz")
+        again = load_model(tmp_path / "again.npz")
+        np.testing.assert_array_equal(again.predict_profile(features, counts), densities)
+        bare = replace(model, profile=None)
+        with pytest.raises(ModelError, match="--target profile"):
+            bare.predict_profile(features, counts)
+
+    def test_counts_alone_do_not_tell_where_people_are(self, street, tmp_path):
+        result = run("train", street.frames, "--counts", street.labels, "-m", tmp_path / "m.npz", "--target",
+                     "profile", "-q")  # fmt: skip
+        assert result.exit_code == 1
+        assert "tells where people are, found 0" in result.output
+        assert not (tmp_path / "m.npz").exists()
+
+    def test_ready_made_features_do_not_either(self, data_dir, tmp_path):
+        file = data_dir / "mall" / "mall_feat.mat"
+        result = run("train", file, "-m", tmp_path / "m.npz", "--target", "profile", "-q")
+        assert result.exit_code == 1
+        assert "ready-made features, which do not tell where people are" in result.output

@@ -27,8 +27,8 @@ COEF0S = (1.0, 3.0, 10.0)
 LAMBDAS = (1e-5, 1e-4, 1e-3, 1e-2)
 #: Laplacian output kernel exp(-OUTPUT_GAMMA |depth - depth'|): neighbouring bands inform each other.
 OUTPUT_GAMMA = 10.0
-#: Relative duality gap while settings are compared.
-ROUGHLY = 1e-3
+#: Relative duality gaps: while settings are compared, and of the fit; densities are known far less exactly.
+ROUGHLY, SOLVED = 1e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ProfileSetting:
     p: int | None = None
     kappa: float | None = None
 
-    def regressor(self, tol: float = 1e-6) -> CurveRegressor:
+    def regressor(self, tol: float) -> CurveRegressor:
         huber = {} if self.p is None else {"loss": "huber", "p": self.p, "kappa": self.kappa}
         return CurveRegressor(
             FunctionalRegressor(
@@ -65,6 +65,7 @@ class ProfileSetting:
                 output_kernel_params={"gamma": OUTPUT_GAMMA},
                 lam=self.lam,
                 tol=tol,
+                max_iter=100_000,
                 **huber,
             )
         )
@@ -183,7 +184,7 @@ def fit_profile(
         else float("nan")
         for each in (held_out, means)
     ]
-    predictor = setting.regressor().fit(features, profiles).predictor_
+    predictor = setting.regressor(SOLVED).fit(features, profiles).predictor_
     return ProfileFit(
         predictor, count_metrics(counts, held_out.mean(axis=1)), ProfileErrors(*distances), setting
     )

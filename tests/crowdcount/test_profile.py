@@ -123,7 +123,7 @@ class TestFit:
     def test_it_is_nearer_than_the_mean_profile_in_blocks_it_has_not_seen(self, crowd):
         fit = fit_profile(*crowd, BlockedKFold(5))
         assert fit.errors.distance < 0.3 * fit.errors.baseline
-        assert fit.integral.mae < 2
+        assert fit.integral.mae < 3  # negative densities are cut off, which adds people
         assert json.loads(json.dumps(fit.facts()))["bands"] == 8
 
     def test_frames_without_a_profile_take_no_part(self, crowd):

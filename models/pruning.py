@@ -8,8 +8,8 @@ from scipy import ndimage, stats
 
 from .objective import Minimizer, Objective
 
-FALSE_SHARE = 0.2
-WINDOW = 81
+FALSE_SHARE = 0.1
+WINDOW = 21
 NEGLIGIBLE = 1e-3
 GAUSSIAN_MAD = 1.482602218505602  # a Gaussian's standard deviation / median of its absolute values
 
@@ -18,17 +18,18 @@ def outlier_threshold(residuals: np.ndarray, largest_label: float) -> float:
     """The size of residual beyond which labels are wrong rather than noisy; infinity when none is.
 
     A label is suspect when its residual is too large for Gaussian noise by the Benjamini-Hochberg procedure,
-    which holds the expected share of good labels among the suspects at 20 %; Gaussian residuals have a
+    which holds the expected share of good labels among the suspects at 10 %; Gaussian residuals have a
     suspect at all with that probability. The noise's scale is 1.48 times the median absolute residual, over
-    all labels or over the 81 around the label, whichever is larger: where the model misses a whole run of
-    frames, its error is the model's, while an annotation error stands out among its neighbours. It counts as
-    at least a thousandth of `largest_label`: less than that is no annotation error.
+    all labels or over the 21 around the label, whichever is larger: where the model misses a run of frames,
+    its error is the model's, while an annotation error stands out among its neighbours. It counts as at
+    least a thousandth of `largest_label`: less than that is no annotation error.
 
     The threshold is the largest residual that is left when everything beyond it goes, chosen as low as
-    possible while at least 80 % of what goes is suspect.
+    possible while at least 90 % of what goes is suspect.
 
-    residuals: (n,) float64 in the order of time (any order will do: it then merely compares with a sample of
-    81); `largest_label` >= 0 in their units. Zero when every label is suspect.
+    residuals: (n,) float64 of all labels, those that went before included: they are part of the share above.
+    In the order of time (any order will do: it then merely compares with a sample of 21). `largest_label`
+    >= 0 in their units. Zero when every label is suspect.
     """
     size = np.abs(residuals)
     around = ndimage.median_filter(size, WINDOW, mode="reflect")
@@ -73,9 +74,7 @@ def refine(objective: Objective, n_refinements: int, delta_xi: float | Literal["
     for refinement in range(1, n_refinements + 1):
         threshold = thresholds[-1]
         if delta_xi == "auto":
-            threshold = (
-                threshold + min(outlier_threshold(minimizer.residuals[kept], largest), threshold)
-            ) / 2
+            threshold = (threshold + min(outlier_threshold(minimizer.residuals, largest), threshold)) / 2
         else:
             threshold -= delta_xi
         if not 0 < threshold < thresholds[-1]:

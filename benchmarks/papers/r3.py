@@ -268,7 +268,7 @@ def speed(quick: bool) -> Iterator[Table]:
         y[wrong] += 3 * random.normal(size=wrong.sum())
         ridge = seconds(lambda X=X, y=y: KernelRidge(alpha=0.1, kernel="rbf").fit(X, y), repeats)
         cells = [n, 1000 * ridge]
-        for lam in (1.0, 0.1, 0.01):
+        for lam in (1.0, 0.3, 0.1, 0.01):
             model = RobustKernelRegressor(lam=lam, switch=0.2)
             cells.append(seconds(lambda model=model, X=X, y=y: model.fit(X, y), repeats) / ridge)
         dual = None
@@ -278,12 +278,13 @@ def speed(quick: bool) -> Iterator[Table]:
         rows.append([*cells, dual])
     yield Table(
         "Time of a fit, in those of kernel ridge regression",
-        ["rows", "kernel ridge, ms", "R3, lam 1", "R3, lam .1", "R3, lam .01", "D-H1, lam .1"],
+        ["rows", "kernel ridge, ms", "R3, lam 1", "lam .3", "lam .1", "lam .01", "D-H1, lam .1"],
         rows,
         [
             "A sine of the first of 5 normal columns, noise .1, on 15 % of the labels noise 3; Gaussian "
             "kernel, gamma 1/5, switch .2; kernel ridge: scikit-learn's, alpha .1. Least processor time of "
-            f"{repeats} fits; D-H1: Clarabel by cvxpy, one.",
+            f"{repeats} fits; D-H1: Clarabel by cvxpy, one. At 2,000 rows and this switch cross-validation "
+            "prefers lam .3.",
         ],
         digits=2,
     )

@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .graphs import neighbor_laplacian
-from .kernels import DUAL_ROWS, Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+from .kernels import DUAL_ROWS, Expansion, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
 from .labels import check_labels
-from .objective import FeatureRows, Manifold, Objective
+from .objective import FeatureRows, Manifold, Minimizer, Objective
 from .pruning import Refinements, refine
 
 CERTIFIED = 1e-8  # what `optimality_` promises
@@ -69,6 +69,10 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         blocks only (as the paper's theory), or none.
     solver : "auto", "primal" or "dual"
         Explicit features (linear and poly kernels only), kernel matrices, or whichever is smaller.
+    n_landmarks : int or None
+        Where kernel matrices would hold more rows than this: restrict each view's function to the span of the
+        kernel at this many evenly spaced rows (Nystroem); the fit is then linear in the number of rows, and
+        exact for the restricted problem. None: never; more than 5,000 rows are then refused.
 
     Attributes
     ----------
@@ -95,6 +99,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
     graph_rows_ : ndarray of int
         Numbers of the rows that carry the manifold term: all rows, or 20,000 evenly spaced ones where there
         are more; empty when gamma is 0.
+    landmarks_ : ndarray of int
+        Numbers of the rows that are landmarks; empty without. `coef_` are then their features' coefficients.
 
     Notes
     -----
@@ -122,6 +128,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         n_neighbors=10,
         between_views="full",
         solver="auto",
+        n_landmarks=None,
     ):
         self.views = views
         self.kernel = kernel
@@ -134,6 +141,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.between_views = between_views
         self.solver = solver
+        self.n_landmarks = n_landmarks
 
     def fit(self, X, y):
         """Fit to X (n, d) and y (n,), NaN where a row has no label; at least one label is needed."""
@@ -150,8 +158,17 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             ]
         for name in ("coef_", "dual_coef_"):  # of a fit before, by the other solver
             self.__dict__.pop(name, None)
-        fit = self._fit_primal if self._is_primal(views, labels, graph) else self._fit_dual
-        refinements = fit(X, y[labels], labels, graph, views)
+        active = graph if len(graph) else labels
+        self.landmarks_ = np.arange(0)
+        if self._is_primal(views, labels, graph):
+            maps = [PolynomialMap(view.kernel, len(view.columns)) for view in views]
+            refinements = self._fit_primal(X, y[labels], labels, graph, views, maps)
+        elif self.n_landmarks is not None and len(active) > self.n_landmarks:
+            self.landmarks_ = np.sort(active)[np.linspace(0, len(active) - 1, self.n_landmarks).astype(int)]
+            maps = [self._landmark_map(X[self.landmarks_][:, view.columns], view.kernel) for view in views]
+            refinements = self._fit_primal(X, y[labels], labels, graph, views, maps)
+        else:
+            refinements = self._fit_dual(X, y[labels], labels, graph, views)
         self.graph_rows_ = graph
         self.xi_path_ = np.array(refinements.thresholds)
         self.xi_ = refinements.thresholds[-1]
@@ -169,9 +186,15 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             )
         return self
 
-    def _fit_primal(self, X, y, labels, graph, views) -> Refinements:
-        """Fit in the kernels' explicit features; sets coef_, expansions_ and optimality_."""
-        maps = [PolynomialMap(view.kernel, len(view.columns)) for view in views]
+    def _landmark_map(self, landmarks: np.ndarray, kernel: Kernel) -> PolynomialMap | LandmarkMap:
+        """The kernel's features at the landmarks, or its exact ones where they are not more."""
+        size = kernel.map_size(landmarks.shape[1])
+        if size is not None and size <= len(landmarks):
+            return PolynomialMap(kernel, landmarks.shape[1])
+        return NumericalMap.factor(kernel.matrix(landmarks, landmarks))[0].landmark_map(kernel, landmarks)
+
+    def _fit_primal(self, X, y, labels, graph, views, maps) -> Refinements:
+        """Fit in the features of `maps`, one per view; sets coef_, expansions_ and optimality_."""
         places = _slices([part.size for part in maps])
         size = places[-1].stop
 
@@ -197,9 +220,11 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         self.coef_ = refinements.minimizer.theta
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
         self.expansions_ = [
-            Expansion(view.columns, view.kernel, None, view.weight * self.coef_[place])
-            for view, place in zip(views, places, strict=True)
+            part.expansion(view.columns, view.weight * self.coef_[place])
+            for view, part, place in zip(views, maps, places, strict=True)
         ]
+        if len(self.landmarks_):
+            self.optimality_ += self._rounding(X[labels], y, refinements.minimizer, weights)
         return refinements
 
     def _fit_dual(self, X, y, labels, graph, views) -> Refinements:
@@ -211,8 +236,9 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         active = graph if len(graph) else labels
         if len(active) > DUAL_ROWS:
             raise ValueError(
-                f"the dual form holds kernel matrices over {len(active)} rows, more than {DUAL_ROWS}: take a "
-                "linear or poly kernel of low degree, or fewer rows (at gamma=0 only labelled ones count)"
+                f"the dual form holds kernel matrices over {len(active)} rows, more than {DUAL_ROWS}: set "
+                "n_landmarks (1000, say), take a linear or poly kernel of low degree, or fewer rows (at "
+                "gamma=0 only labelled ones count)"
             )
         rows = X[active]
         weights = np.array([view.weight for view in views])
@@ -245,12 +271,14 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
                     coefficients * (view.weight**2 if merged else view.weight),
                 )
             )
-        # What predicts is a sum of kernel values: what their rounding adds belongs to the violation.
-        predicted = evaluate(self.expansions_, rows[: len(labels)])
-        rounding = np.abs(y - predicted - refinements.minimizer.residuals).max() * np.abs(weights).max()
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
-        self.optimality_ += float(rounding / (np.abs(y).max() or 1.0))
+        self.optimality_ += self._rounding(rows[: len(labels)], y, refinements.minimizer, weights)
         return refinements
+
+    def _rounding(self, rows: np.ndarray, y: np.ndarray, minimizer: Minimizer, weights: np.ndarray) -> float:
+        """What the rounding of a sum of kernel values, which predicts, adds to the violation."""
+        difference = np.abs(y - evaluate(self.expansions_, rows) - minimizer.residuals).max()
+        return float(difference * np.abs(weights).max() / (np.abs(y).max() or 1.0))
 
     def _manifold(self, features, places, views, covers_labels: bool) -> Manifold:
         between = self.between_views if len(views) > 1 else None
@@ -273,6 +301,9 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             value = getattr(self, name)
             if not (isinstance(value, Integral) and value >= least):
                 raise ValueError(f"expected an integer {name} >= {least}, got {value!r}")
+        landmarks = self.n_landmarks
+        if landmarks is not None and not (isinstance(landmarks, Integral) and landmarks >= 1):
+            raise ValueError(f"expected an integer n_landmarks >= 1 or None, got {landmarks!r}")
         if self.delta_xi != "auto" and not (isinstance(self.delta_xi, Real) and self.delta_xi > 0):
             raise ValueError(f'expected a delta_xi > 0 or "auto", got {self.delta_xi!r}')
         if self.between_views not in ("full", "diagonal", None):

@@ -205,6 +205,10 @@ class PolynomialMap:
             start = stop
         return out
 
+    def expansion(self, columns: np.ndarray, coefficients: np.ndarray) -> "Expansion":
+        """The function z -> phi(z).coefficients, for prediction."""
+        return Expansion(columns, self.kernel, None, coefficients)
+
     def combine(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """transform(columns) @ coefficients: (n,), without forming the features' rows."""
         result = np.zeros(len(columns))
@@ -253,11 +257,45 @@ class NumericalMap:
             )
         return cls(pivots[:rank], triangle), features
 
+    def landmark_map(self, kernel: Kernel, rows: np.ndarray) -> "LandmarkMap":
+        """The map of any rows that this one extends to; `rows` (n, d) are those it was factored from."""
+        return LandmarkMap(kernel, rows[self.support], self.triangle)
+
     def support_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
         """Weights b (rank,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
         from scipy.linalg import solve_triangular
 
         return solve_triangular(self.triangle, coefficients, lower=True, trans="T")
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkMap:
+    """The feature map z -> L^-1 k(X_p, z) of a kernel restricted to the span of landmarks (Nystroem).
+
+    `landmarks` (p, d) X_p; `triangle` (p, p) lower L, L L^T = k(X_p, X_p).
+    """
+
+    kernel: Kernel
+    landmarks: np.ndarray
+    triangle: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return len(self.landmarks)
+
+    def transform(self, columns: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Feature rows (n, size) float64 of `columns` (n, d), written into `out`."""
+        from scipy.linalg import solve_triangular
+
+        out[:] = solve_triangular(self.triangle, self.kernel.matrix(self.landmarks, columns), lower=True).T
+        return out
+
+    def expansion(self, columns: np.ndarray, coefficients: np.ndarray) -> "Expansion":
+        """The function z -> phi(z).coefficients as a sum of kernel values."""
+        from scipy.linalg import solve_triangular
+
+        weights = solve_triangular(self.triangle, coefficients, lower=True, trans="T")
+        return Expansion(columns, self.kernel, self.landmarks, weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ def curve_fitting(quick: bool) -> Iterator[Table]:
     """Section V-B: a line whose labels have their sign inverted in part; which labels go."""
     runs, n = (1, 60) if quick else (50, 500)
     settings = {
-        "delta_xi .1": HuberLossRegressor(lam=1e-2, gamma=0, delta_xi=0.1),
+        "delta_xi .2": HuberLossRegressor(lam=1e-2, gamma=0, delta_xi=0.2),
         '"auto"': HuberLossRegressor(lam=1e-2, gamma=0),
     }
     rows = []

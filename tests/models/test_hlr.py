@@ -334,3 +334,42 @@ def test_certified_on_real_features_with_the_papers_settings(real_features, lam,
     ).fit(X, y)
     assert model.n_iter_ == 3
     assert model.optimality_ <= 1e-8
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+def test_as_many_landmarks_as_rows_change_nothing(rows_and_labels, gamma):
+    X, y = rows_and_labels
+    settings = {"views": VIEWS, "kernel": ["rbf", "linear", "poly"], "lam": 1e-3, "gamma": gamma}
+    exact = HuberLossRegressor(**settings).fit(X, y)
+    model = HuberLossRegressor(**settings, n_landmarks=60).fit(X, y)
+    assert not len(model.landmarks_)
+    np.testing.assert_array_equal(model.predict(X), exact.predict(X))
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+def test_landmarks_restrict_the_function_to_their_kernels(gamma):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    y[3] += 20
+    settings = {"views": [[0, 1], [2]], "kernel": ["rbf", "linear"], "lam": 1e-4, "gamma": gamma}
+    settings["kernel_params"] = {"gamma": 0.1}
+    exact = HuberLossRegressor(**settings).fit(X, y)
+    models = [HuberLossRegressor(**settings, n_landmarks=count).fit(X, y) for count in (10, 150)]
+    few, many = (np.abs(model.predict(X) - exact.predict(X)).max() for model in models)
+    assert many < 1e-2 < few
+    for model, count in zip(models, (10, 150), strict=True):
+        assert len(model.landmarks_) == len(np.unique(model.landmarks_)) == count
+        assert model.optimality_ <= 1e-8
+        assert model.removed_at_[3] > 0
+        assert len(model.expansions_[0].support) <= count
+        assert model.expansions_[1].support is None
+
+
+def test_landmarks_allow_more_rows_than_kernel_matrices_hold(rows_and_labels, monkeypatch):
+    monkeypatch.setattr(hlr, "DUAL_ROWS", 50)
+    with pytest.raises(ValueError, match="set n_landmarks"):
+        HuberLossRegressor(kernel="rbf").fit(*rows_and_labels)
+    assert HuberLossRegressor(kernel="rbf", n_landmarks=20).fit(*rows_and_labels).optimality_ <= 1e-8
+    with pytest.raises(ValueError, match="n_landmarks >= 1"):
+        HuberLossRegressor(n_landmarks=0).fit(*rows_and_labels)

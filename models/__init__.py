@@ -21,6 +21,7 @@ _HOMES = {
     "BlockedKFold": "validation",
     "CountMetrics": "validation",
     "count_metrics": "validation",
+    "fold_outputs": "validation",
     "out_of_fold": "validation",
 }
 

@@ -20,6 +20,8 @@ PARAMETERS = ("gamma", "coef0", "degree")
 
 #: Takes weights (n_left, n_right) and gives sum_i weights_ij dk(left_i, right_j)/dright_j, (n_right, d).
 Pullback = Callable[[np.ndarray], np.ndarray]
+#: Takes rows `right` (n_right, d) and gives their kernel values (n_left, n_right), and the pullback there.
+Derivatives = Callable[[np.ndarray], tuple[np.ndarray, Pullback]]
 
 
 @dataclass(frozen=True)
@@ -89,39 +91,65 @@ class Kernel:
 
     @property
     def differentiable(self) -> bool:
-        """Whether `matrix_and_pullback` knows the kernel's derivative."""
+        """Whether `derivatives` knows them."""
         return self.name in DIFFERENTIABLE_KERNELS
 
-    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """Kernel values as `matrix` gives them, and the derivatives in the rows of `right`.
+    def derivatives(self, left: np.ndarray) -> Derivatives:
+        """Kernel values of `left` (n, d) with any rows, as `matrix` gives them, and the derivatives there.
 
-        Where a kernel has none (cosine at a row of zeros) 0 takes its place. ValueError for a kernel that is
-        not `differentiable`.
+        What depends on `left` alone is computed once. Where a kernel has no derivative (cosine at a row of
+        zeros) 0 takes its place. ValueError for a kernel that is not `differentiable`.
         """
         if not self.differentiable:
             raise ValueError(f"expected a kernel with a derivative, not {self.name!r}")
-        values = self.matrix(left, right)
-        if self.name == "rbf":
-            return values, lambda weights: 2 * self.gamma * pulled(weights * values, left, right)
-        if self.name == "cosine":
-            from sklearn.preprocessing import normalize
+        find = {"rbf": self._rbf_derivatives, "cosine": self._cosine_derivatives}
+        return find.get(self.name, self._product_derivatives)(left)
 
+    def _rbf_derivatives(self, left: np.ndarray) -> Derivatives:
+        squares = np.einsum("ij,ij->i", left, left)[:, None]
+
+        def at(right):
+            distances = squares + np.einsum("ij,ij->i", right, right) - 2 * (left @ right.T)
+            values = np.exp(-self.gamma * np.maximum(distances, 0.0))
+            return values, lambda weights: pulled(2 * self.gamma * weights * values, left, right)
+
+        return at
+
+    def _cosine_derivatives(self, left: np.ndarray) -> Derivatives:
+        from sklearn.preprocessing import normalize
+
+        unit = normalize(left)
+
+        def at(right):
             length = np.linalg.norm(right, axis=1, keepdims=True)
             inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+            values = unit @ (right * inverse).T
 
-            def along_the_sphere(weights):
+            def pullback(weights):
                 radial = (weights * values).sum(axis=0)[:, None] * (right * inverse)
-                return inverse * (weights.T @ normalize(left) - radial)
+                return inverse * (weights.T @ unit - radial)
 
-            return values, along_the_sphere
-        if self.name == "linear":
-            slopes = 1.0
-        elif self.name == "sigmoid":
-            slopes = self.gamma * (1 - values**2)
-        else:
-            inner = self.gamma * (left @ right.T) + self.coef0
-            slopes = self.gamma * self.degree * inner ** (int(self.degree) - 1)
-        return values, lambda weights: (weights * slopes).T @ left
+            return values, pullback
+
+        return at
+
+    def _product_derivatives(self, left: np.ndarray) -> Derivatives:
+        """Of the kernels that are functions of the inner product."""
+
+        def at(right):
+            products = left @ right.T
+            if self.name == "linear":
+                return products, lambda weights: weights.T @ left
+            inner = self.gamma * products + self.coef0
+            if self.name == "sigmoid":
+                values = np.tanh(inner)
+                slopes = self.gamma * (1 - values**2)
+            else:
+                values = inner ** int(self.degree)
+                slopes = self.gamma * self.degree * inner ** (int(self.degree) - 1)
+            return values, lambda weights: (weights * slopes).T @ left
+
+        return at
 
     def expansions(self, support: np.ndarray, coefficients: np.ndarray) -> "list[Expansion]":
         """The function z -> sum_p k(z, support_p) coefficients_p, for `support` (p, d)."""
@@ -344,21 +372,29 @@ class KernelSum:
             for view, kernel, weight in zip(self.columns, self.kernels, self.weights, strict=True)
         )
 
-    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """As `Kernel.matrix_and_pullback`."""
+    def derivatives(self, left: np.ndarray) -> Derivatives:
+        """As `Kernel.derivatives`."""
         parts = [
-            kernel.matrix_and_pullback(left[:, view], right[:, view])
-            for view, kernel in zip(self.columns, self.kernels, strict=True)
+            (view, weight, kernel.derivatives(np.ascontiguousarray(left[:, view])))
+            for view, kernel, weight in zip(self.columns, self.kernels, self.weights, strict=True)
         ]
 
-        def pullback(weights):
-            result = np.zeros_like(right)
-            for view, weight, (_, pull) in zip(self.columns, self.weights, parts, strict=True):
-                result[:, view] += weight * pull(weights)
-            return result
+        def at(right):
+            values, pulls = 0.0, []
+            for view, weight, derivatives in parts:
+                share, pull = derivatives(right[:, view])
+                values = values + weight * share
+                pulls.append(pull)
 
-        values = sum(weight * part for weight, (part, _) in zip(self.weights, parts, strict=True))
-        return values, pullback
+            def pullback(weights):
+                result = np.zeros_like(right)
+                for (view, weight, _), pull in zip(parts, pulls, strict=True):
+                    result[:, view] += weight * pull(weights)
+                return result
+
+            return values, pullback
+
+        return at
 
     def expansions(self, support: np.ndarray, coefficients: np.ndarray) -> list[Expansion]:
         """As `Kernel.expansions`."""

@@ -82,9 +82,9 @@ class CountPredictor:
         ValueError, saying what is wrong, when something is missing, or of another type, shape or range, or
         not finite: the arrays may come from a damaged or foreign file.
         """
-        mean = _array(arrays, "mean", (None,))
+        mean = checked_array(arrays, "mean", (None,))
         d = len(mean)
-        scale, low, high = (_array(arrays, key, (d,)) for key in ("scale", "low", "high"))
+        scale, low, high = (checked_array(arrays, key, (d,)) for key in ("scale", "low", "high"))
         if not (scale > 0).all():
             raise ValueError("expected positive values in 'scale'")
         try:
@@ -137,16 +137,16 @@ class CurvePredictor:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping) -> "CurvePredictor":
         """The predictor that `to_arrays` described; ValueError as for `CountPredictor.from_arrays`."""
-        mean, center = _array(arrays, "mean", (None,)), _array(arrays, "center", (None,))
-        scale = _array(arrays, "scale", (len(mean),))
+        mean, center = checked_array(arrays, "mean", (None,)), checked_array(arrays, "center", (None,))
+        scale = checked_array(arrays, "scale", (len(mean),))
         if not (scale > 0).all() or not len(center):
             raise ValueError("expected positive values in 'scale', and some in 'center'")
         try:
             kernel = _kernel(meta)
         except (KeyError, TypeError) as error:
             raise ValueError(f"expected a kernel of a curve regressor; wrong: {error}") from None
-        support = _array(arrays, "support", (None, len(mean)))
-        coefficients = _array(arrays, "coefficients", (len(support), len(center)))
+        support = checked_array(arrays, "support", (None, len(mean)))
+        coefficients = checked_array(arrays, "coefficients", (len(support), len(center)))
         return cls(mean, scale, center, Expansion(np.arange(len(mean)), kernel, support, coefficients))
 
 
@@ -163,20 +163,26 @@ def _kernel(view: Mapping) -> Kernel:
 
 
 def _expansion(arrays, number: int, kernel: Kernel, has_support: bool, n_columns: int) -> Expansion:
-    columns = _array(arrays, f"view{number}_columns", (None,), kind="iu")
+    columns = checked_array(arrays, f"view{number}_columns", (None,), kind="iu")
     if not len(columns) or columns.min() < 0 or columns.max() >= n_columns:
         raise ValueError(f"expected column numbers from 0 to {n_columns - 1} in 'view{number}_columns'")
     if has_support:
-        support = _array(arrays, f"view{number}_support", (None, len(columns)))
+        support = checked_array(arrays, f"view{number}_support", (None, len(columns)))
         size = len(support)
     else:
         support, size = None, kernel.map_size(len(columns))
         if size is None:
             raise ValueError(f"expected 'view{number}_support' with the kernel {kernel.name!r}")
-    return Expansion(columns, kernel, support, _array(arrays, f"view{number}_coefficients", (size,)))
+    return Expansion(columns, kernel, support, checked_array(arrays, f"view{number}_coefficients", (size,)))
 
 
-def _array(arrays, key: str, shape: tuple[int | None, ...], kind: str = "f") -> np.ndarray:
+def checked_array(
+    arrays: Mapping[str, np.ndarray], key: str, shape: tuple[int | None, ...], kind: str = "f"
+) -> np.ndarray:
+    """The array `key` of an untrusted file, finite, of a shape (None: any length) and one of the dtype kinds.
+
+    ValueError, saying what is wrong, when it is anything else or missing.
+    """
     if key not in arrays:
         raise ValueError(f"expected an array {key!r}, found none")
     array = np.asarray(arrays[key])

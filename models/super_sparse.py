@@ -6,6 +6,7 @@ Source: A. Demontis, M. Melis, B. Biggio, G. Fumera and F. Roli, "Super-sparse L
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Protocol
@@ -17,7 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .kernels import Kernel, Pullback, pulled
+from .kernels import Derivatives, Kernel, pulled
 from .selection import SELECTIONS, select_rows
 
 HALVINGS = 10  # of a step tried at most, until it lowers the objective
@@ -31,8 +32,8 @@ class Similarity(Protocol):
     def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Similarities (n_left, n_right), float64, of rows (n_left, d) and (n_right, d)."""
 
-    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """The same, and the derivatives in the rows of `right`."""
+    def derivatives(self, left: np.ndarray) -> Derivatives:
+        """The same as a function of the rows on the right, with what gives its derivatives there."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,14 @@ class BlackBox:
             raise ValueError(f"expected finite similarities of shape {expected}, got them of {values.shape}")
         return values
 
-    def matrix_and_pullback(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Pullback]:
-        """ds(x, z)/dz = s(x, z) (x - z), the paper's eq. 7."""
-        values = self.matrix(left, right)
-        return values, lambda weights: pulled(weights * values, left, right)
+    def derivatives(self, left: np.ndarray) -> Derivatives:
+        """With ds(x, z)/dz = s(x, z) (x - z), the paper's eq. 7."""
+
+        def at(right):
+            values = self.matrix(left, right)
+            return values, lambda weights: pulled(weights * values, left, right)
+
+        return at
 
 
 def ridge(
@@ -93,6 +98,11 @@ class Objective:
     similarity: Similarity
     lam: float
 
+    @cached_property
+    def similarities(self) -> Derivatives:
+        """Similarities (n, m) of the rows X to prototypes (m, d), with their derivatives there."""
+        return self.similarity.derivatives(self.X)
+
     def of_constant(self) -> float:
         """Omega of the best constant."""
         return float(self.weights @ (self.y - np.average(self.y, weights=self.weights)) ** 2)
@@ -110,7 +120,7 @@ class Objective:
 
     def value_and_gradient(self, prototypes: np.ndarray) -> tuple[float, np.ndarray]:
         """Omega and its gradient (m, d) at prototypes (m, d)."""
-        similarities, pullback = self.similarity.matrix_and_pullback(self.X, prototypes)
+        similarities, pullback = self.similarities(prototypes)
         value, slopes = self.value(similarities)
         return value, pullback(slopes)
 
@@ -161,9 +171,8 @@ def descend_one_by_one(
     similarities to them, then follows the gradient by a step that begins at `step`, doubles with every
     success and is halved, at most ten times, until Omega goes down. Other arguments as for `descend_jointly`.
     """
-    similarity, X = objective.similarity, objective.X
     prototypes = start.copy()
-    similarities = similarity.matrix(X, prototypes)
+    similarities, _ = objective.similarities(prototypes)
     value, slopes = objective.value(similarities)
     best, path = prototypes.copy(), [value]
     steps = np.full(len(start), step)
@@ -177,17 +186,17 @@ def descend_one_by_one(
             moves += 1
             others = np.delete(prototypes, j, axis=0)
             if len(others):
-                _, pullback = similarity.matrix_and_pullback(others, prototypes[[j]])
+                _, pullback = objective.similarity.derivatives(others)(prototypes[[j]])
                 crowding = pullback(np.ones((len(others), 1)))[0]
                 prototypes[j] = project(prototypes[j] - crowding / moves**2)
-            column, pullback = similarity.matrix_and_pullback(X, prototypes[[j]])
+            column, pullback = objective.similarities(prototypes[[j]])
             similarities[:, j] = column[:, 0]
             value, slopes = objective.value(similarities)
             gradient = pullback(slopes[:, [j]])[0]
             for size in steps[j] * 0.5 ** np.arange(HALVINGS):
                 moved = project(prototypes[j] - size * gradient)
                 trial = similarities.copy()
-                trial[:, j] = similarity.matrix(X, moved[None])[:, 0]
+                trial[:, j] = objective.similarities(moved[None])[0][:, 0]
                 trial_value, trial_slopes = objective.value(trial)
                 if trial_value < value:
                     prototypes[j], similarities, value, slopes = moved, trial, trial_value, trial_slopes
@@ -297,7 +306,9 @@ class SuperSparseRegressor(RegressorMixin, BaseEstimator):
         weights = _checked_weights(sample_weight, X)
         X, y, weights = X[weights > 0], np.asarray(y, np.float64)[weights > 0], weights[weights > 0]
         self.similarity_ = self._resolved_similarity(X.shape[1])
-        objective = Objective(X, y, weights, self.similarity_, self.lam)
+        differentiable = self.similarity_.differentiable
+        moved = self.similarity_ if differentiable else BlackBox(self.similarity_.matrix)
+        objective = Objective(X, y, weights, moved, self.lam)
         box = self._box(X)
         start = self._starting_prototypes(X)
         start = start if box is None else np.clip(start, *box)
@@ -344,8 +355,7 @@ class SuperSparseRegressor(RegressorMixin, BaseEstimator):
             return self.similarity
         if callable(self.similarity):
             return BlackBox(self.similarity)
-        kernel = Kernel.resolve(self.similarity, self.similarity_params, n_columns)
-        return kernel if kernel.differentiable else BlackBox(kernel.matrix)
+        return Kernel.resolve(self.similarity, self.similarity_params, n_columns)
 
     def _box(self, X) -> np.ndarray | None:
         if self.bounds is None:

@@ -56,6 +56,15 @@ def out_of_fold(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: B
     return prediction
 
 
+def fold_outputs(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold) -> np.ndarray:
+    """Predictions (n, n_splits) for every row, column f by a clone fitted without the block of fold f.
+
+    X: (n, d) float64; y: (n,) float64, a label in every row.
+    """
+    fits = (clone(estimator).fit(X[train], y[train]) for train, _ in folds.split(X))
+    return np.column_stack([fit.predict(X) for fit in fits])
+
+
 @dataclass(frozen=True)
 class CountMetrics:
     """Errors of counts over `n` labelled frames: mean absolute, mean square, its root, relative, bias."""

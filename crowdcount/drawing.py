@@ -16,6 +16,7 @@ from .results import FrameCount
 from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_error, partial_path
 
 if TYPE_CHECKING:
+    from .compression import Compression
     from .forecast import Forecast
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
@@ -327,6 +328,51 @@ def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crowdcount"}):
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
     return drawing.getvalue()
+
+
+def plot_compression(found: "Compression", path: str | Path, title: str) -> None:
+    """Draw the error against the number of prototypes, beside the model's and that of selected frames.
+
+    Parameters
+    ----------
+    found : Compression
+    path : str or Path
+        Picture to write; its suffix (.png, .svg, .pdf) tells its format.
+    title : str
+
+    Raises
+    ------
+    OutputError
+        When the picture cannot be written, or its suffix is of no known format.
+    """
+    from matplotlib.figure import Figure
+
+    path = Path(path)
+    check_writable(path, PLOT_SUFFIXES)
+    figure = Figure(figsize=(10, 4.2), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    numbers = [size.prototypes for size in found.sizes]
+    for name, style in zip(found.chosen.selected, ("-", "--", ":"), strict=True):
+        errors = [size.selected[name] for size in found.sizes]
+        axes.plot(numbers, errors, style, color=_GREY, linewidth=1.2, label=f"selected frames: {name}")
+    axes.axhline(found.full.metrics.mae, color=_INK, linewidth=1.0,
+                 label=f"the model, {found.full.prototypes} training frames")
+    axes.plot(numbers, [size.metrics.mae for size in found.sizes], "o-", color=_BLUE, linewidth=1.8,
+              markersize=4, label="virtual prototypes")
+    axes.plot(found.chosen.prototypes, found.chosen.metrics.mae, "o", color=_AMBER, markersize=10,
+              fillstyle="none", markeredgewidth=2, label=f"kept: {found.chosen.prototypes}")
+    axes.set_xscale("log")
+    axes.set_xticks(numbers, [str(number) for number in numbers])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("prototypes", color=_GREY)
+    _style_people(axes)
+    axes.set_ylabel("mean absolute error, people", color=_GREY)
+    axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
+    axes.legend(fontsize=8, frameon=False, labelcolor=_INK)
+    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary)
 
 
 class OverlayWriter:

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 
 from .counting import Counting, open_counting, scene_of_footage
-from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
+from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_compression, plot_counts
 from .errors import CrowdCountError, OutputError, SceneError
 from .model import default_model, load_model
 from .pages import PAGE_SUFFIXES
@@ -28,6 +28,7 @@ from .video import open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .audit import Audit
+    from .compression import Compression
     from .datasets import Dataset
     from .training import Evaluation, Training
 
@@ -487,6 +488,79 @@ def audit_dataset(
             show("drawing", 0, None, None)
             write_audit_page(audit, dataset, html)
     return audit
+
+
+def compress_model(
+    model: str | Path,
+    output: str | Path | None = None,
+    *,
+    prototypes: int | None = None,
+    plot: str | Path | None = None,
+    watcher: Watcher,
+) -> tuple["Compression", str]:
+    """Compress a model and save the smaller one; returns what was found, and the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    output : path, optional
+        Model file to write; by default `<stem>.compressed.npz` in the working folder.
+    prototypes : int, optional
+        How many; see `crowdcount.compression.compress`.
+    plot : path, optional
+        Picture to draw of the error against the number of prototypes.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, OutputError
+    """
+    from .compression import compress
+
+    written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
+    _refuse_to_replace(written, model)
+    check_writable(written)
+    if plot is not None:
+        _refuse_to_replace(plot, model, written)
+        check_writable(plot, PLOT_SUFFIXES)
+    loaded = load_model(model)
+    with watcher.progress() as show:
+        found = compress(loaded, prototypes, lambda done, total: show("compressing", done, total, None))
+    found.model.save(written)
+    if plot is not None:
+        plot_compression(found, plot, Path(model).name)
+    return found, written
+
+
+def explain_model(
+    model: str | Path, footage: str | Path, output: str | Path | None = None, *, watcher: Watcher
+) -> str:
+    """Write a page on what a compressed model compares frames with; returns the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    footage : path
+        What the model was trained on; see `crowdcount.explain.explain`.
+    output : path, optional
+        Page to write; by default `<stem>.explained.html` in the working folder.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, VideoError, OutputError
+    """
+    from .explain import explain
+
+    written = f"{Path(model).stem}.explained.html" if output is None else str(output)
+    _refuse_to_replace(written, model, footage)
+    check_writable(written, PAGE_SUFFIXES)
+    with watcher.progress() as show:
+        show(f"looking at {footage}", 0, None, None)
+        explain(load_model(model), footage, written)
+    return written
 
 
 def _measuring(show: Show) -> Callable[[int, int], None]:

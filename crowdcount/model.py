@@ -1,7 +1,7 @@
 """A trained counter: what turns measurements into counts with intervals, and its file."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models import CountPredictor, CurvePredictor, count_scale
+from models.predictor import checked_array
 
 from .errors import ModelError, SceneError
 from .profile import scaled_to
@@ -22,8 +23,85 @@ NO_PROFILE = "the model knows no density over depth; train one with --target pro
 HEIGHT_UNCERTAINTY = 0.35
 #: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
 _MAX_DEGREE = 16
+#: Parts of a model that hold training frames.
+_FRAME_PARTS = ("examples", "prototypes")
 #: z value of a two-sided interval of 90 %.
 _Z = 1.645
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """The labelled training frames, which a model of similarities keeps so that it can be compressed.
+
+    Attributes
+    ----------
+    rows : (n, d) float32
+        Their features as the regressor's expansions see them: standardised and clipped.
+    numbers, frames : (n,) int64
+        The frames in the data set's own numbering, and counted from 0 in its source.
+    labels : (n,) float64
+        People in them.
+    blocks : (n,) int64
+        Block of the cross-validation that each frame belongs to, from 0.
+    outputs : (n, n_blocks) float64
+        Counts by the models that were fitted without each block.
+    """
+
+    rows: np.ndarray
+    numbers: np.ndarray
+    frames: np.ndarray
+    labels: np.ndarray
+    blocks: np.ndarray
+    outputs: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> "Examples":
+        """ValueError when they contradict each other."""
+        rows = checked_array(arrays, "rows", (None, n_columns))
+        n = len(rows)
+        numbers, frames, blocks = (
+            checked_array(arrays, key, (n,), kind="i") for key in ("numbers", "frames", "blocks")
+        )
+        outputs = checked_array(arrays, "outputs", (n, None))
+        found = np.unique(blocks)
+        if not np.array_equal(found, np.arange(outputs.shape[1])) or len(found) < 2:
+            raise ValueError("expected in 'blocks' every column number of 'outputs', at least two")
+        if (frames < 0).any():
+            raise ValueError("expected frames from 0 in 'frames'")
+        return cls(rows, numbers, frames, checked_array(arrays, "labels", (n,)), blocks, outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """The training frames that are most similar to each virtual prototype of a compressed model, k of them.
+
+    Attributes
+    ----------
+    weights : (m,) float64
+        Coefficient of each prototype's similarity: people.
+    numbers, frames : (m, k) int64
+        As in `Examples`, most similar first.
+    labels, similarities : (m, k) float64
+    """
+
+    weights: np.ndarray
+    numbers: np.ndarray
+    frames: np.ndarray
+    labels: np.ndarray
+    similarities: np.ndarray
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_prototypes: int) -> "Prototypes":
+        """ValueError when they contradict each other or the regressor."""
+        numbers = checked_array(arrays, "numbers", (n_prototypes, None), kind="i")
+        frames = checked_array(arrays, "frames", numbers.shape, kind="i")
+        if (frames < 0).any():
+            raise ValueError("expected frames from 0 in 'frames'")
+        weights = checked_array(arrays, "weights", (n_prototypes,))
+        labels, similarities = (
+            checked_array(arrays, key, numbers.shape) for key in ("labels", "similarities")
+        )
+        return cls(weights, numbers, frames, labels, similarities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +131,10 @@ class CounterModel:
         How it was trained, for people: JSON-able.
     profile : CurvePredictor or None
         From a frame's features to its density over the depth of the scene; None when that was not trained.
+    examples : Examples or None
+        What `crowdcount.compression` needs; None in most models.
+    prototypes : Prototypes or None
+        What `crowdcount.explain` shows; None unless it is compressed.
     """
 
     regressor: CountPredictor
@@ -65,6 +147,8 @@ class CounterModel:
     rate: float | None = None
     facts: dict = field(default_factory=dict)
     profile: CurvePredictor | None = None
+    examples: Examples | None = None
+    prototypes: Prototypes | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -130,6 +214,10 @@ class CounterModel:
         if self.scene is not None:
             scene_arrays, scene = self.scene.to_arrays()
             arrays |= {f"scene_{name}": array for name, array in scene_arrays.items()}
+        for name in _FRAME_PARTS:
+            part = getattr(self, name)
+            if part is not None:
+                arrays |= {f"{name}_{key}": getattr(part, key) for key in part.__dataclass_fields__}
         meta = {
             "columns": list(self.columns),
             "per_cell": self.per_cell,
@@ -140,6 +228,7 @@ class CounterModel:
             "facts": self.facts,
             "regressor": regressor,
             "scene": scene,
+            **{f"has_{name}": getattr(self, name) is not None for name in _FRAME_PARTS},
         }
         if self.profile is not None:
             profile_arrays, meta["profile"] = self.profile.to_arrays()
@@ -178,6 +267,8 @@ class _Meta(_Strict):
     regressor: _Regressor
     scene: dict | None
     profile: _Kernel | None = None
+    has_examples: bool = False
+    has_prototypes: bool = False
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:
@@ -199,6 +290,12 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
             profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta.profile.model_dump())
             if profile.n_columns != len(meta.columns) or meta.per_cell:
                 raise ValueError(f"the profile does not fit the {len(meta.columns)} columns")
+        examples, prototypes = None, None
+        if meta.has_examples:
+            examples = Examples.from_arrays(_part(arrays, "examples_"), len(meta.columns))
+        if meta.has_prototypes:
+            size = len(regressor.expansions[0].coefficients)
+            prototypes = Prototypes.from_arrays(_part(arrays, "prototypes_"), size)
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -220,6 +317,8 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         meta.rate,
         meta.facts,
         profile,
+        examples,
+        prototypes,
     )
 
 

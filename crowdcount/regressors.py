@@ -22,6 +22,9 @@ N_REFINEMENTS = 10
 #: Then, where frames without a label take part, the weight of the manifold term relative to lam; 0 leaves
 #: them out. On Mall's 1,200 they did not help (2.09 MAE without, 2.16 at .01, 2.67 at .1).
 RELATIVE_GAMMAS = (0.001, 0.01)
+#: HLR with RBF kernels: their gamma times the columns of the view, and lam.
+WIDTHS = (0.01, 0.03, 0.1, 0.3)
+RBF_LAMBDAS = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 #: R3: the same of one kernel over all columns. Its lam weighs against a sum over the labels, not their mean.
 ROBUST_COEF0S = (3.0, 10.0)
 ROBUST_LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -96,6 +99,42 @@ class HuberLossSetting:
 
 
 @dataclass(frozen=True)
+class RbfSetting:
+    """Huber loss regression with RBF kernels.
+
+    Attributes
+    ----------
+    width : float
+        The kernels' gamma times the number of columns of their view.
+    lam : float
+        HLR's weight.
+    n_refinements : int
+        0: no label is pruned.
+    """
+
+    width: float
+    lam: float
+    n_refinements: int = 0
+
+    takes_unlabelled = False
+    unpruned = HuberLossSetting.unpruned
+
+    @property
+    def description(self) -> str:
+        return f"RBF kernels of gamma {self.width:g} / columns of the view, lam {self.lam:g}"
+
+    def regressor(self, views: Sequence[np.ndarray]) -> HuberLossRegressor:
+        return HuberLossRegressor(
+            views=views,
+            kernel="rbf",
+            kernel_params=[{"gamma": self.width / len(view)} for view in views],
+            lam=self.lam,
+            gamma=0.0,
+            n_refinements=self.n_refinements,
+        )
+
+
+@dataclass(frozen=True)
 class RobustKernelSetting:
     """Robust regularized kernel regression (R3).
 
@@ -145,7 +184,11 @@ def _kernels(best: None, labels: np.ndarray) -> Iterator[HuberLossSetting]:
     return (HuberLossSetting(coef0, coef0 * lam) for coef0, lam in product(COEF0S, LAMBDAS))
 
 
-def _pruning(best: HuberLossSetting, labels: np.ndarray) -> Iterator[HuberLossSetting]:
+def _rbf_kernels(best: None, labels: np.ndarray) -> Iterator[RbfSetting]:
+    return (RbfSetting(width, lam) for width, lam in product(WIDTHS, RBF_LAMBDAS))
+
+
+def _pruning(best: HuberLossSetting | RbfSetting, labels: np.ndarray) -> Iterator[Setting]:
     yield replace(best, n_refinements=N_REFINEMENTS)
 
 
@@ -185,5 +228,6 @@ def _spread(labels: np.ndarray) -> float:
 #: The questions that cross-validation answers for each regressor, one after the other.
 REGRESSORS: dict[str, tuple[Question, ...]] = {
     "hlr": (_kernels, _pruning, _kernels_with_pruning, _unlabelled),
+    "hlr-rbf": (_rbf_kernels, _pruning),
     "r3": (_robust_kernels, _switches, _tube),
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm import AlarmSummary
     from .alarm_training import AlarmTraining
     from .audit import Audit
+    from .compression import Compression
     from .datasets import Dataset
     from .forecast import Forecast
     from .profile_training import ProfileFit
@@ -168,6 +169,30 @@ def _profile(fit: "ProfileFit") -> list[str]:
         f"its own integral as a count, before it is scaled to the count: {_metrics(fit.integral)}",
         f"chosen by it: quadratic kernel with coef0 {setting.coef0:g}, lam {setting.lam:g}, {loss}",
     ]
+
+
+def compression_report(found: "Compression", path: str) -> list[str]:
+    """What a compression found, for people."""
+    full, chosen = found.full, found.chosen
+    header = "".join(f"{name:>12s}" for name in chosen.selected)
+    lines = [
+        "mean absolute error on blocks of frames that neither the model nor its replica has seen, to the "
+        "right with selected frames in the place of prototypes:",
+        f"prototypes    error  change       KiB  ms/frame{header}",
+        f"{full.prototypes:10d} {full.metrics.mae:8.3f} {full.kibibytes:17.0f} {full.milliseconds:9.2f}"
+        "  (the model)",
+    ]
+    for size in found.sizes:
+        selected = "".join(f"{error:12.3f}" for error in size.selected.values())
+        lines.append(
+            f"{size.prototypes:10d} {size.metrics.mae:8.3f} {_change(size, full):>7s} "
+            f"{size.kibibytes:9.0f} {size.milliseconds:9.2f}{selected}"
+        )
+    return [*lines, f"{path}: {_number(chosen.prototypes, 'prototype')}, made in {found.seconds:.1f} s"]
+
+
+def _change(size, full) -> str:
+    return f"{size.metrics.mae / full.metrics.mae - 1:+.1%}" if full.metrics.mae else "unknown"
 
 
 def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:

@@ -15,14 +15,17 @@ from models import (
     CountRegressor,
     blocked_quantile,
     count_metrics,
+    fold_outputs,
     normalised_scores,
     out_of_fold,
 )
+from models.kernels import DUAL_ROWS
+from models.predictor import standardised
 
 from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
 from .datasets import Dataset
 from .errors import DatasetError, ModelError
-from .model import CounterModel
+from .model import CounterModel, Examples
 from .pipeline import Pipeline
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import REGRESSORS, Setting
@@ -116,7 +119,8 @@ class Fitting:
     def __init__(self, table: FeatureTable, dataset: Dataset):
         counts = dataset.counts[table.rows]
         self.labelled = np.flatnonzero(np.isfinite(counts))
-        self.numbers = dataset.numbers[table.rows][self.labelled]
+        self._frames = table.rows[self.labelled]
+        self.numbers = dataset.numbers[self._frames]
         self.labels = counts[self.labelled]
         self.folds = BlockedKFold(N_BLOCKS)
         self._features = table.features
@@ -151,6 +155,22 @@ class Fitting:
         """The regressor of a setting, fitted to all frames."""
         rows = self._rows(setting)
         return self._regressor(setting).fit(self._features[rows], self._counts[rows])
+
+    def examples(self, regressor: CountRegressor, setting: Setting) -> Examples:
+        """What a compression needs to know of a regressor of `fit`."""
+        rows = self._features[self.labelled]
+        predictor = regressor.predictor_
+        blocks = np.empty(len(rows), np.int64)
+        for number, (_, test) in enumerate(self.folds.split(rows)):
+            blocks[test] = number
+        return Examples(
+            standardised(rows, predictor.mean, predictor.scale).astype(np.float32),
+            self.numbers,
+            self._frames,
+            self.labels,
+            blocks,
+            fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
+        )
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
@@ -226,6 +246,7 @@ def train(
     dataset: Dataset,
     *,
     regressor: str = "hlr",
+    kernel: str = "poly",
     frames: str | None = None,
     scene: Scene | None = None,
     level: float = 0.9,
@@ -240,6 +261,9 @@ def train(
     dataset : Dataset
     regressor : str
         "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
+    kernel : "poly" or "rbf"
+        Quadratic kernels; or, for HLR, RBF kernels, which learn from the labelled frames alone: such a model
+        keeps these and can be compressed (`crowdcount.compression`).
     frames : str, optional
         Frames "A-B,…" to train on, in the data set's own numbering; all by default. Those without a label
         take part as unlabelled ones.
@@ -257,18 +281,25 @@ def train(
     Raises
     ------
     DatasetError
-        When there are too few labels, or the frames asked for are not there.
+        When there are too few labels (or, for RBF kernels, too many), or the frames asked for are not there.
     ValueError
-        When there is no such regressor.
+        When there is no such regressor, or it does not take the kernel.
     VideoError, SceneError, OutputError
     """
-    if regressor not in REGRESSORS:
-        raise ValueError(f"expected a regressor of {', '.join(REGRESSORS)}, found {regressor!r}")
+    name = regressor if kernel == "poly" else f"{regressor}-{kernel}"
+    if name not in REGRESSORS:
+        raise ValueError(f"expected a regressor of {', '.join(REGRESSORS)}, found {name!r}")
     began = time.perf_counter()
     table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
     profile = _fit_profile(dataset, table) if target == "profile" else None
     fitting = Fitting(table, dataset)
-    best = fitting.choose(regressor)
+    is_rbf = kernel == "rbf"
+    if is_rbf and len(fitting.labelled) > DUAL_ROWS:
+        raise DatasetError(
+            f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
+            f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
+        )
+    best = fitting.choose(name)
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
@@ -285,11 +316,12 @@ def train(
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
             "cross_validation": asdict(best.metrics),
-            "regressor": regressor,
+            "regressor": name,
             **asdict(best.setting),
             **({} if profile is None else {"profile": profile.facts()}),
         },
         profile=None if profile is None else profile.predictor,
+        examples=fitting.examples(fitted, best.setting) if is_rbf else None,
     )
     return Training(
         model,

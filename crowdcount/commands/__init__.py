@@ -5,11 +5,13 @@ Everything that takes time to import is imported by the commands that need it, w
 
 from .alarm import alarm
 from .audit import audit
+from .compress import compress
 from .count import count
 from .evaluate import evaluate
+from .explain import explain
 from .forecast import forecast
 from .scene import scene
 from .train import train
 
 #: In the order of the overview.
-COMMANDS = (count, scene, train, evaluate, audit, forecast, alarm)
+COMMANDS = (count, scene, train, evaluate, audit, compress, explain, forecast, alarm)

@@ -19,6 +19,13 @@ from .common import dataset_options, json_line, model_option
     "regularized kernel regression.",
 )
 @click.option(
+    "--kernel",
+    type=click.Choice(["poly", "rbf"]),
+    default="poly",
+    show_default=True,
+    help="Quadratic kernels; or RBF kernels, for hlr, whose model `crowdcount compress` can shrink.",
+)
+@click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.9,
@@ -42,6 +49,8 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
     from ..results import print_result
     from ..terminal import Terminal, training_report
 
+    if options["kernel"] == "rbf" and options["regressor"] != "hlr":
+        raise click.UsageError("--kernel rbf goes with --regressor hlr; drop one of them")
     training = train_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
         names = ("n_unlabelled", "block_biases", "seconds")

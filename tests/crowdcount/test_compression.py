@@ -1,0 +1,204 @@
+"""A model of similarities is compressed with little loss, explained by its frames, and refused otherwise."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from crowdcount.cli import command_line
+from crowdcount.compression import SIZES, compress
+from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.errors import DatasetError, ModelError
+from crowdcount.explain import explain
+from crowdcount.jobs import compress_model
+from crowdcount.model import VERSION, load_model
+from crowdcount.storage import load_arrays, save_arrays
+from crowdcount.terminal import Terminal
+from crowdcount.training import train
+from models.predictor import standardised
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """Ready-made features of 60 frames, and counts that bend and saturate with them."""
+    random = np.random.default_rng(0)
+    features = random.uniform(0, 3, (60, 6))
+    counts = 4 * np.tanh(features[:, 0]) + features[:, 1] ** 2 + random.normal(0, 0.2, 60)
+    return Dataset(
+        name="table",
+        kind="features",
+        numbers=np.arange(60) + 1,
+        counts=counts - counts.min(),
+        features=features,
+        feature_names=tuple(f"column{k}" for k in range(6)),
+        feature_views=("size", "edges", "texture") * 2,
+    )
+
+
+@pytest.fixture(scope="module")
+def rbf(frames):
+    """A model of RBF kernels."""
+    return train(frames, kernel="rbf").model
+
+
+@pytest.fixture(scope="module")
+def compressed(rbf):
+    return compress(rbf)
+
+
+def test_training_keeps_its_frames(rbf, frames):
+    examples, regressor = rbf.examples, rbf.regressor
+    assert examples.numbers.tolist() == list(range(1, 61))
+    assert examples.frames.tolist() == list(range(60))
+    assert (examples.labels == frames.counts).all()
+    assert np.unique(examples.blocks).tolist() == list(range(examples.outputs.shape[1]))
+    own = examples.outputs[np.arange(len(examples.rows)), examples.blocks]
+    assert np.abs(own - examples.labels).mean() == pytest.approx(rbf.facts["cross_validation"]["mae"])
+    expected = standardised(frames.features, regressor.mean, regressor.scale)
+    np.testing.assert_allclose(examples.rows, expected, atol=1e-6)
+
+
+def test_few_prototypes_do_nearly_as_well(compressed, rbf):
+    full, chosen = compressed.full, compressed.chosen
+    assert [size.prototypes for size in compressed.sizes] == list(SIZES)
+    assert full.prototypes == len(rbf.regressor.expansions[0].support)
+    assert full.metrics.mae == pytest.approx(rbf.facts["cross_validation"]["mae"])
+    assert chosen.metrics.mae < 1.1 * full.metrics.mae
+    assert chosen.prototypes <= 20 < full.prototypes
+    assert chosen.kibibytes < full.kibibytes
+    assert all(chosen.metrics.mae < error for error in chosen.selected.values())
+    price = 0.001 * full.metrics.mae
+    assert chosen.metrics.mae + price * chosen.prototypes == min(
+        size.metrics.mae + price * size.prototypes for size in compressed.sizes
+    )
+
+
+def test_the_replica_predicts_as_the_model(compressed, rbf, frames):
+    small = compressed.model
+    assert len(small.regressor.expansions[0].support) == compressed.chosen.prototypes
+    difference = small.predict(frames.features) - rbf.predict(frames.features)
+    assert np.abs(difference).mean() < 0.1 * np.abs(rbf.examples.labels - rbf.examples.labels.mean()).mean()
+    assert small.examples is None
+    assert small.facts["cross_validation"]["mae"] == compressed.chosen.metrics.mae
+    assert 0 < small.quantile < np.inf
+
+
+def test_a_number_of_prototypes_is_kept(rbf, tmp_path):
+    rbf.save(tmp_path / "rbf.npz")
+    found, written = compress_model(
+        tmp_path / "rbf.npz", tmp_path / "four.npz", prototypes=4, plot=tmp_path / "four.svg",
+        watcher=Terminal(quiet=True),
+    )  # fmt: skip
+    assert [size.prototypes for size in found.sizes] == [4, 3, 2, 1]
+    loaded = load_model(written)
+    assert loaded.prototypes.weights.shape == (4,)
+    assert loaded.prototypes.numbers.shape == loaded.prototypes.similarities.shape
+    assert (np.diff(loaded.prototypes.similarities, axis=1) <= 0).all()
+    np.testing.assert_array_equal(loaded.prototypes.frames, found.model.prototypes.frames)
+    assert "<svg" in (tmp_path / "four.svg").read_text()
+
+
+def test_what_cannot_be_compressed_is_said(trained, compressed, rbf):
+    with pytest.raises(ModelError, match="train it with --kernel rbf"):
+        compress(trained.model)
+    with pytest.raises(ModelError, match="compressed already"):
+        compress(compressed.model)
+    with pytest.raises(ModelError, match="48 prototypes for a model of 60 training frames, got 49"):
+        compress(rbf, 49)
+
+
+def test_rbf_kernels_learn_from_few_thousand_frames_at_most(monkeypatch, frames):
+    monkeypatch.setattr("crowdcount.training.DUAL_ROWS", 20)
+    with pytest.raises(DatasetError, match="at most 20 labelled frames"):
+        train(frames, kernel="rbf")
+
+
+def test_a_page_shows_the_frames_like_each_prototype(compressed, street, tmp_path, html_reader):
+    explain(compressed.model, street.frames, tmp_path / "page.html")
+    page = html_reader((tmp_path / "page.html").read_text(encoding="utf-8"))
+    prototypes = compressed.model.prototypes
+    pictures = page.all("img")
+    assert [one["alt"] for one in pictures[:1]] == [
+        f"frame {prototypes.numbers[np.argmax(np.abs(prototypes.weights)), 0]}"
+    ]
+    assert len(pictures) == prototypes.frames.size
+    assert len(page.all("h2")) == len(prototypes.weights)
+
+
+def test_footage_that_cannot_explain_is_said(compressed, trained, make_street, tmp_path):
+    with pytest.raises(ModelError, match="crowdcount compress"):
+        explain(trained.model, tmp_path, tmp_path / "page.html")
+    short = make_street(tmp_path / "short", n_frames=2)
+    with pytest.raises(ModelError, match="give the footage that it was trained on"):
+        explain(compressed.model, short.frames, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "change"),
+    [
+        ("rbf", "examples_rows", lambda array: array[:, :-1]),
+        ("rbf", "examples_blocks", lambda array: array * 0),
+        ("rbf", "examples_frames", lambda array: array - 9),
+        ("rbf", "examples_labels", lambda array: array * np.nan),
+        ("rbf", "examples_outputs", None),
+        ("compressed", "prototypes_weights", lambda array: array[:-1]),
+        ("compressed", "prototypes_labels", lambda array: array[:, :1]),
+        ("compressed", "prototypes_frames", lambda array: array - 99),
+        ("compressed", "prototypes_numbers", lambda array: array.astype(float)),
+    ],
+)
+def test_damaged_frames_in_a_file_are_refused(rbf, compressed, part, name, change, tmp_path):
+    (rbf if part == "rbf" else compressed.model).save(tmp_path / "model.npz")
+    arrays, meta = load_arrays(tmp_path / "model.npz", "model", VERSION)
+    array = arrays.pop(name)
+    if change is not None:
+        arrays[name] = change(array)
+    save_arrays(tmp_path / "model.npz", "model", VERSION, arrays, meta)
+    with pytest.raises(ModelError, match="is not a model file"):
+        load_model(tmp_path / "model.npz")
+
+
+def test_the_commands(rbf, street, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rbf.save("rbf.npz")
+
+    def run(*arguments):
+        return CliRunner().invoke(command_line, [str(one) for one in arguments])
+
+    result = run("compress", "rbf.npz", "--prototypes", 2, "--json", "-q")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["prototypes"] == 2
+    assert [size["prototypes"] for size in content["sizes"]] == [60, 2, 1]
+    assert content["model"] == "rbf.compressed.npz"
+    result = run("explain", "rbf.compressed.npz", street.frames)
+    assert result.exit_code == 0, result.output
+    assert "rbf.compressed.explained.html" in result.stdout
+    text = run("compress", "rbf.npz", "--prototypes", 1, "-o", "one.npz", "-q").stdout
+    assert "one.npz: 1 prototype, made" in text
+    assert "k-medians" in text
+    assert run("compress", "rbf.npz", "--prototypes", "some").exit_code == 2
+    assert run("train", "x", "-m", "y.npz", "--kernel", "rbf", "--regressor", "r3").exit_code == 2
+    for refused, said in (
+        (("compress", "rbf.npz", "-o", "rbf.npz"), "written over"),
+        (("explain", "rbf.npz", street.frames), "compressed model"),
+        (("explain", "one.npz", "one.npz", "-o", "page.png"), ".html"),
+    ):
+        result = run(*refused)
+        assert result.exit_code == 1
+        assert said in result.stderr
+
+
+def test_malls_model_needs_20_prototypes_at_most(data_dir, monkeypatch):
+    """Within 2 % of its error, on the published features; few settings are tried, to be done soon."""
+    monkeypatch.setattr("crowdcount.regressors.WIDTHS", (0.1,))
+    monkeypatch.setattr("crowdcount.regressors.RBF_LAMBDAS", (1e-5,))
+    monkeypatch.setattr("crowdcount.regressors.N_REFINEMENTS", 0)
+    dataset = load_dataset(data_dir / "mall" / "mall_feat.mat")
+    model = train(dataset, frames="1-800", kernel="rbf").model
+    found = compress(replace(model, facts={}), 20)
+    assert found.chosen.metrics.mae < 1.02 * found.full.metrics.mae
+    assert found.chosen.metrics.mae < min(found.chosen.selected.values())

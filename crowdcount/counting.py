@@ -13,6 +13,7 @@ from features.foreground import LEARNING_FRAMES
 from .errors import ModelError
 from .model import CounterModel, default_model, load_model
 from .pipeline import Pipeline
+from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, estimate_scene, for_estimation, load_scene
 from .video import Frame, Position, SourceInfo, VideoSource, open_source, read_ahead
@@ -36,11 +37,15 @@ class CountedFrame:
         What is written of it.
     mask : (h, w) bool or None
         Foreground at the working size; None when the frame could not be decoded.
+    profile : Profile or None
+        Density over depth, with the count as its integral; None when the model does not know it or the frame
+        could not be decoded.
     """
 
     frame: Frame
     row: FrameCount
     mask: np.ndarray | None
+    profile: Profile | None = None
 
 
 class Counting:
@@ -75,6 +80,9 @@ class Counting:
         self._pipeline = make(scene, self.rate)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
+        self._band_rows = None
+        if model.profile is not None:
+            self._band_rows = Depth.of(scene).rows(len(model.profile.center))
         learn_scene(self._pipeline, source)
 
     @property
@@ -115,7 +123,13 @@ class Counting:
         if self.model.outside(features)[0] > self.model.usual_outside:
             flags.append("outside_training_range")
         row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags))
-        return CountedFrame(frame, row, measured.mask)
+        return CountedFrame(frame, row, measured.mask, self._profile(features, count))
+
+    def _profile(self, features, count) -> Profile | None:
+        if self._band_rows is None:
+            return None
+        density = self.model.predict_profile(features, np.array([count]))[0]
+        return Profile(density, self._band_rows, self.model.strongest_density)
 
 
 def scene_of_footage(source: VideoSource) -> Scene:

@@ -18,12 +18,14 @@ from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_e
 if TYPE_CHECKING:
     from .compression import Compression
     from .forecast import Forecast
+    from .profile import Profile
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
 _DAY_S = 86400
+_HEAT = "inferno"  # as cv2.COLORMAP_INFERNO
 _SHOWN_PERIODS = 7  # before a forecast
 _BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
 _MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
@@ -36,11 +38,12 @@ _TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR, _INK_BGR = (
 
 
 def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
-                start_time: datetime | None = None) -> None:
+                start_time: datetime | None = None, profiles: Sequence["Profile | None"] = ()) -> None:
     """Draw the counts over time with their interval, and the stretches that carry flags.
 
     Of more than 2,000 frames, neighbouring ones are drawn together: the mean and the range of their counts.
-    Frames without a count leave a gap.
+    Frames without a count leave a gap. Below, where profiles are given, a heat strip shows the density of
+    people over the depth of the scene.
 
     Parameters
     ----------
@@ -51,6 +54,8 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     title : str
     start_time : datetime, optional
         Wall-clock time of `time_s` = 0; without it the axis shows the time since the start.
+    profiles : sequence of (Profile or None), optional
+        One for each result, None where there is none.
 
     Raises
     ------
@@ -62,8 +67,12 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     path = Path(path)
     check_writable(path, PLOT_SUFFIXES)
     flags = sorted({flag for row in results for flag in row.flags})
-    strip = 0.12 + 0.2 * len(flags)
-    figure = Figure(figsize=(10, 4.2 + strip), dpi=150, layout="constrained")
+    heights = [4.0]
+    if any(profile is not None for profile in profiles):
+        heights.append(1.3)
+    if flags:
+        heights.append(0.12 + 0.2 * len(flags))
+    figure = Figure(figsize=(10, 0.2 + sum(heights)), dpi=150, layout="constrained")
 
     times_s = np.array([row.time_s for row in results], np.float64)
     values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
@@ -71,10 +80,12 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     ends_s = np.append(times_s[1:], times_s[-1:] + step)
     span = (times_s[0], ends_s[-1]) if len(times_s) else (0.0, 1.0)
 
-    axes = figure.subplots(2, sharex=True, height_ratios=(4, strip)) if flags else [figure.subplots()]
+    axes = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     _draw_lines(axes[0], times_s, values)
+    if any(profile is not None for profile in profiles):
+        _draw_profiles(axes[1], profiles, times_s, ends_s)
     if flags:
-        _draw_flags(axes[1], results, times_s, ends_s, flags)
+        _draw_flags(axes[-1], results, times_s, ends_s, flags)
     midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
     since_midnight_s = (start_time - midnight).total_seconds() if midnight else 0.0
     _label_time(axes[-1], span, midnight, since_midnight_s)
@@ -212,6 +223,30 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
                     labelcolor=_GREY, borderaxespad=0)
     else:
         axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=_GREY)
+
+
+def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarray,
+                   ends_s: np.ndarray) -> None:
+    """A heat strip of density over time and depth, far above and near below."""
+    one = next(profile for profile in profiles if profile is not None)
+    gap = np.full(len(one.density), np.nan)
+    densities = np.stack([gap if profile is None else profile.density for profile in profiles])
+    starts = np.arange(0, len(densities), math.ceil(2 * len(densities) / _MOST_POINTS))
+    known = np.isfinite(densities)
+    with np.errstate(invalid="ignore"):
+        means = np.add.reduceat(np.where(known, densities, 0), starts) / np.add.reduceat(
+            known, starts, dtype=np.int64)
+    edges_s = np.append(times_s[starts], ends_s[-1])
+    mesh = axes.pcolormesh(edges_s, np.linspace(0, 1, len(gap) + 1), means.T, cmap=_HEAT, vmin=0,
+                           vmax=one.strongest, rasterized=True)
+    axes.set_ylim(1, 0)
+    axes.set_yticks([0, 1], ["far", "near"])
+    axes.set_ylabel("depth", color=_GREY)
+    _strip_frame(axes, ("left", "top", "right"))
+    bar = axes.figure.colorbar(mesh, ax=axes, pad=0.01, aspect=8)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=_GREY, labelsize=7, length=0)
+    bar.set_label("people per\nunit of depth", fontsize=7, color=_GREY)
 
 
 def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s: np.ndarray,
@@ -427,19 +462,19 @@ class OverlayWriter:
         return self
 
     def write(self, frame_bgr: np.ndarray | None, roi: np.ndarray, foreground: np.ndarray | None,
-              row: FrameCount) -> None:
+              row: FrameCount, profile: "Profile | None" = None) -> None:
         """Append one frame.
 
         Parameters
         ----------
         frame_bgr : (H, W, 3) uint8 or None
             None for a frame that could not be decoded: the one before it is shown in its place.
-        roi, foreground, row
+        roi, foreground, row, profile
             As in `draw_overlay`.
         """
         if frame_bgr is not None:
             self._last_bgr = frame_bgr
-        picture = draw_overlay(self._last_bgr, roi, foreground, row)
+        picture = draw_overlay(self._last_bgr, roi, foreground, row, profile)
         if picture.shape[1::-1] != self.size_wh:
             raise ValueError(f"expected frames of {self.size_wh}, found {picture.shape[1::-1]}")
         self._video.write(picture)
@@ -475,11 +510,13 @@ class OverlayWriter:
 
 
 def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray | None,
-                 row: FrameCount) -> np.ndarray:
+                 row: FrameCount, profile: "Profile | None" = None) -> np.ndarray:
     """Draw what was counted into a copy of a frame.
 
     The foreground is tinted, the region of interest outlined and what lies outside it dimmed; a panel tells
-    the count, its interval, the time, the frame's number and its flags.
+    the count, its interval, the time, the frame's number and its flags. Where a profile is given, a heat
+    strip at the right edge shows the density of people over the depth, each band beside the image rows it
+    covers.
 
     Parameters
     ----------
@@ -489,6 +526,7 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
     foreground : (h, w) bool or None
         Foreground at any resolution.
     row : FrameCount
+    profile : Profile, optional
 
     Returns
     -------
@@ -502,8 +540,23 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
         tint = cv2.addWeighted(picture, 0.55, np.full_like(picture, _TINT_BGR), 0.45, 0)
         cv2.copyTo(tint, mask, picture)
     _show_region(picture, roi, scale)
+    if profile is not None:
+        _draw_strip(picture, profile, scale)
     _draw_panel(picture, row, scale)
     return picture
+
+
+def _draw_strip(picture: np.ndarray, profile: "Profile", scale: float) -> None:
+    """The density over depth in a strip along the right edge, over a darkened ground."""
+    width, margin = round(20 * scale), round(5 * scale)
+    right = picture.shape[1] - margin
+    edges = np.rint(profile.rows).astype(int)
+    ground = picture[max(0, edges[0] - 2) : edges[-1] + 2, right - width - 2 : right + 2]
+    ground[:] = cv2.convertScaleAbs(ground, alpha=0.35)
+    levels = np.clip(np.rint(255 * profile.density / profile.strongest), 0, 255).astype(np.uint8)
+    colours = cv2.applyColorMap(levels[:, None], cv2.COLORMAP_INFERNO)[:, 0]
+    for top, bottom, colour in zip(edges[:-1], edges[1:], colours, strict=True):
+        picture[top:bottom, right - width : right] = colour
 
 
 def draw_annotations(frame_bgr: np.ndarray, roi: np.ndarray, points: np.ndarray | None = None,

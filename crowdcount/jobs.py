@@ -18,9 +18,10 @@ import numpy as np
 
 from .counting import Counting, open_counting, scene_of_footage
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_compression, plot_counts
-from .errors import CrowdCountError, OutputError, SceneError
-from .model import default_model, load_model
+from .errors import CrowdCountError, ModelError, OutputError, SceneError
+from .model import NO_PROFILE, default_model, load_model
 from .pages import PAGE_SUFFIXES
+from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, same_file
@@ -53,6 +54,8 @@ class CountJob:
     format : "csv", "jsonl" or "parquet"
     plot, overlay, scene : Path or None
         Picture of the counts over time, video with the counts drawn in, and the scene that was used.
+    profile : Path or None
+        File of the density over depth in each frame.
     """
 
     source: str
@@ -62,12 +65,14 @@ class CountJob:
     plot: Path | None = None
     overlay: Path | None = None
     scene: Path | None = None
+    profile: Path | None = None
 
     @property
     def files(self) -> list[Path]:
         """All that is written."""
         counts = None if self.counts == "-" else Path(self.counts)
-        return [path for path in (counts, self.plot, self.overlay, self.scene) if path is not None]
+        files = (counts, self.plot, self.overlay, self.scene, self.profile)
+        return [path for path in files if path is not None]
 
 
 @dataclass
@@ -142,6 +147,7 @@ def plan_counting(
     plot: str | Path | None = None,
     overlay: str | Path | None = None,
     scene: str | Path | None = None,
+    profile: str | Path | None = None,
     keep: Sequence[str | Path] = (),
 ) -> list[CountJob]:
     """Settle which files are made of which source.
@@ -154,7 +160,7 @@ def plan_counting(
         File of the counts, or "-"; by default `<stem>.counts.<format>` in the working folder.
     format : "csv", "jsonl" or "parquet", optional
         By default the output's suffix, else csv.
-    plot, overlay, scene : path, optional
+    plot, overlay, scene, profile : path, optional
         See `CountJob`.
     keep : sequence of paths, optional
         Further files that are read and must not be written to.
@@ -166,7 +172,7 @@ def plan_counting(
         wrote, or the format is unknown.
     """
     several = len(sources) > 1
-    named = {"-o": output, "--plot": plot, "--overlay": overlay, "--save-scene": scene}
+    named = {"-o": output, "--plot": plot, "--overlay": overlay, "--save-scene": scene, "--profile": profile}
     given = [option for option, path in named.items() if path is not None]
     if several and given:
         raise OutputError(f"{given[0]} names one file for {len(sources)} sources; count them one by one")
@@ -181,7 +187,7 @@ def plan_counting(
             source_stem(source) if "://" in source else source,
             output or f"{source_stem(source)}.counts.{format}",
             format,
-            *(None if path is None else Path(path) for path in (plot, overlay, scene)),
+            *(None if path is None else Path(path) for path in (plot, overlay, scene, profile)),
         )
         for source in sources
     ]
@@ -255,6 +261,8 @@ def count_sources(
     """
     options["model"] = default_model() if model is None else load_model(model)
     options["scene"] = None if scene is None else load_scene(scene)
+    if options["model"].profile is None and any(job.profile is not None for job in jobs):
+        raise ModelError(NO_PROFILE)
     failed = []
     for job in jobs:
         try:
@@ -269,11 +277,11 @@ def count_sources(
 
 def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     began = time.perf_counter()
-    suffixes = {job.plot: PLOT_SUFFIXES, job.scene: SCENE_SUFFIXES}
+    suffixes = {job.plot: PLOT_SUFFIXES, job.scene: SCENE_SUFFIXES, job.profile: PROFILE_SUFFIXES}
     for path in job.files:
         check_writable(path, suffixes.get(path, ()))
     show(f"looking at {job.label}", 0, None, None)
-    summary, rows = CountSummary(), []
+    summary, drawn = CountSummary(), []
     with open_counting(job.source, **options) as counting:
         summary.expected = counting.expected_frames
         if job.scene is not None:
@@ -282,17 +290,23 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
         overlay = nullcontext()
         if job.overlay is not None:
             overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate)
-        with overlay, open_writer(job.counts, job.format, start_time) as writer:
+        profiles = nullcontext()
+        if job.profile is not None:
+            profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
+        with overlay, profiles as density, open_writer(job.counts, job.format, start_time) as writer:
             for item in counting.frames():
                 writer.write(item.row)
                 if job.overlay is not None:
-                    overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row)
+                    overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row, item.profile)
+                if density is not None:
+                    density.write(item.row, item.profile)
                 if job.plot is not None:
-                    rows.append(item.row)
+                    drawn.append((item.row, item.profile))
                 summary.add(item.row)
                 show(job.label, summary.frames, counting.expected_frames, item.row.count)
     if job.plot is not None:
-        plot_counts(rows, job.plot, job.label, start_time)
+        rows, densities = zip(*drawn, strict=True) if drawn else ((), ())
+        plot_counts(rows, job.plot, job.label, start_time, densities)
     summary.seconds = time.perf_counter() - began
     return summary
 

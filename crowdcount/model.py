@@ -184,6 +184,11 @@ class CounterModel:
             raise ModelError(NO_PROFILE)
         return scaled_to(self.profile.predict(features), counts, self.profile.center)
 
+    @property
+    def strongest_density(self) -> float:
+        """Density that pictures show in the strongest colour: twice the largest of the mean profile."""
+        return 2.0 * float(self.profile.center.max()) or 1.0
+
     def outside(self, features: np.ndarray) -> np.ndarray:
         """Share (n,) of the columns outside their training range, for features as in `predict`."""
         rows = features.reshape(-1, features.shape[-1])

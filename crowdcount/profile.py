@@ -1,15 +1,21 @@
 """Where in the depth of a scene people are: the depth coordinate, and densities over it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 
 from features.perspective import heights_by_end
 
+from .results import FORMATS, FrameCount, RowWriter, count_cell, open_rows, time_cells
 from .scene import Scene
 
 #: Bands of equal ground into which the depth is divided.
 N_BANDS = 16
+PROFILE_SUFFIXES = tuple(f".{name}" for name in FORMATS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,3 +114,35 @@ def depth_distance(densities: np.ndarray, others: np.ndarray) -> np.ndarray:
     """
     shares = [each / each.mean(axis=1, keepdims=True) for each in (densities, others)]
     return np.abs(np.cumsum(shares[0] - shares[1], axis=1)).mean(axis=1) / densities.shape[1]
+
+
+class ProfileWriter:
+    """Where densities over depth go, one row for each frame; made by `open_profiles`."""
+
+    def __init__(self, rows: RowWriter, names: list[str], start_time: datetime | None):
+        self._rows = rows
+        self._names = names
+        self._start_time = start_time
+
+    def write(self, row: FrameCount, profile: Profile | None) -> None:
+        """Append a frame's count and density, empty when there is none; see `RowWriter.write`."""
+        cells = {"frame": row.frame, **time_cells(row.time_s, self._start_time)}
+        cells["count"] = count_cell(row.count)
+        densities = [np.nan] * len(self._names) if profile is None else profile.density
+        self._rows.write(cells | dict(zip(self._names, map(count_cell, densities), strict=True)))
+
+
+@contextmanager
+def open_profiles(path: str | Path, n_bands: int, start_time: datetime | None) -> Iterator[ProfileWriter]:
+    """Open a file (.parquet, .csv, .jsonl) for the densities over depth of a source's frames.
+
+    Columns: `frame`, `time_s`, where the start is known `time`, `count`, and `density_1` (far) to
+    `density_<n_bands>` (near), in people per unit of depth. As `open_rows` otherwise.
+    """
+    names = [f"density_{band}" for band in range(1, n_bands + 1)]
+    columns = {"frame": int, "time_s": float}
+    if start_time is not None:
+        columns["time"] = start_time
+    columns |= dict.fromkeys(["count", *names], float)
+    with open_rows(path, Path(path).suffix[1:].lower(), columns) as rows:
+        yield ProfileWriter(rows, names, start_time)

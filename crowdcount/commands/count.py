@@ -43,6 +43,12 @@ from .common import (
 @timeout_option
 @click.option("--plot", metavar="FILE", help="Picture to draw of the counts over time, .png, .svg or .pdf.")
 @click.option("--overlay", metavar="FILE", help="Video to write with the counts drawn in, .mp4 or .avi.")
+@click.option(
+    "--profile",
+    metavar="FILE",
+    help="File for the density of people over depth, .parquet, .csv or .jsonl; needs a model trained with "
+    "--target profile.",
+)
 @quiet_option
 def count(
     sources: tuple[str, ...],
@@ -53,6 +59,7 @@ def count(
     save_scene: str | None,
     plot: str | None,
     overlay: str | None,
+    profile: str | None,
     timeout: float,
     quiet: bool,
     **options,
@@ -71,8 +78,9 @@ def count(
     read = [path for path in (model, scene) if path is not None]
     try:
         jobs = plan_counting(
-            sources, output=output, format=format, plot=plot, overlay=overlay, scene=save_scene, keep=read
-        )
+            sources, output=output, format=format, plot=plot, overlay=overlay, scene=save_scene,
+            profile=profile, keep=read,
+        )  # fmt: skip
     except OutputError as error:
         raise click.UsageError(str(error)) from error
     watcher = Terminal(quiet, bar=not (output == "-" and sys.stdout.isatty()))

@@ -3,16 +3,21 @@
 import json
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
+from crowdcount import profile_training
 from crowdcount.cli import command_line
 from crowdcount.datasets import Dataset
+from crowdcount.drawing import draw_overlay, plot_counts
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.model import load_model
-from crowdcount.profile import N_BANDS, Depth, density, depth_distance, scaled_to
+from crowdcount.profile import N_BANDS, Depth, Profile, density, depth_distance, open_profiles, scaled_to
 from crowdcount.profile_training import fit_profile, label_profiles
+from crowdcount.results import FrameCount, read_counts
 from crowdcount.scene import scene_from
 from features.perspective import depth_cells
 from models import BlockedKFold
@@ -119,6 +124,13 @@ def crowd():
     return np.column_stack([counts, counts * place, counts * place**2, place, noise]), profiles
 
 
+@pytest.fixture
+def _few_choices(monkeypatch):
+    monkeypatch.setattr(profile_training, "COEF0S", (1.0, 3.0))
+    monkeypatch.setattr(profile_training, "LAMBDAS", (1e-3, 1e-2))
+
+
+@pytest.mark.usefixtures("_few_choices")
 class TestFit:
     def test_it_is_nearer_than_the_mean_profile_in_blocks_it_has_not_seen(self, crowd):
         fit = fit_profile(*crowd, BlockedKFold(5))
@@ -201,3 +213,70 @@ class TestModel:
         result = run("train", file, "-m", tmp_path / "m.npz", "--target", "profile", "-q")
         assert result.exit_code == 1
         assert "ready-made features, which do not tell where people are" in result.output
+
+
+class TestCounting:
+    def test_the_files_integrals_are_the_counts(self, clip, trained, tmp_path):
+        counts, profile = tmp_path / "c.csv", tmp_path / "p.parquet"
+        result = run("count", clip, "-m", trained[0], "-o", counts, "--profile", profile, "--start-time",
+                     "2024-05-01T08:00:00", "--end", "20", "--plot", tmp_path / "p.png", "--overlay",
+                     tmp_path / "o.avi", "-q")  # fmt: skip
+        assert result.exit_code == 0, result.output
+        rows = read_counts(counts)
+        table = parquet.read_table(profile)
+        assert table.column_names[:4] == ["frame", "time_s", "time", "count"]
+        densities = np.column_stack([table[f"density_{k}"].to_numpy() for k in range(1, N_BANDS + 1)])
+        np.testing.assert_allclose(densities.mean(axis=1), [row.count for row in rows], atol=2e-4)
+        assert (densities >= 0).all()
+        assert densities.std(axis=1).min() > 0
+        assert table["frame"].to_pylist() == [row.frame for row in rows]
+        assert (tmp_path / "p.png").stat().st_size > 20_000
+        assert (tmp_path / "o.avi").exists()
+
+    def test_a_frame_that_cannot_be_decoded_has_no_density(self, tmp_path):
+        with open_profiles(tmp_path / "p.csv", 2, None) as writer:
+            profile = Profile(np.array([2.0, 4.0]), np.arange(3.0), 9.0)
+            writer.write(FrameCount(0, 0.0, 3.0, 2.0, 4.0), profile)
+            writer.write(FrameCount(1, 0.5, np.nan, np.nan, np.nan, ("undecodable",)), None)
+        lines = (tmp_path / "p.csv").read_text().splitlines()
+        assert lines == ["frame,time_s,count,density_1,density_2", "0,0.0,3.0,2.0,4.0", "1,0.5,,,"]
+
+    def test_a_model_without_profile_is_refused_before_counting(self, clip, tmp_path):
+        result = run("count", clip, "-o", tmp_path / "c.csv", "--profile", tmp_path / "p.parquet")
+        assert result.exit_code == 1
+        assert "knows no density over depth; train one with --target profile" in result.output
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(("name", "code", "message"), [
+        ("c.csv", 2, "two results would be written to"),
+        ("p.txt", 1, r"expected a name ending in .csv or .jsonl or .parquet"),
+    ])  # fmt: skip
+    def test_wrong_names_are_refused(self, clip, trained, tmp_path, name, code, message):
+        result = run("count", clip, "-m", trained[0], "-o", tmp_path / "c.csv", "--profile", tmp_path / name)
+        assert result.exit_code == code
+        assert message in result.output
+        assert not list(tmp_path.iterdir())
+
+
+class TestPictures:
+    PROFILE = Profile(np.array([0.0, 20.0, 5.0]), np.array([30.0, 60.0, 90.0, 150.0]), 20.0)
+    ROW = FrameCount(0, 0.0, 8.0, 7.0, 9.0)
+
+    def test_the_strip_stands_beside_the_rows_of_its_bands(self):
+        frame = np.full((160, 200, 3), 90, np.uint8)
+        roi = np.ones((160, 200), bool)
+        plain = draw_overlay(frame, roi, None, self.ROW)
+        strip = draw_overlay(frame, roi, None, self.ROW, self.PROFILE).astype(int)
+        rows, columns = np.nonzero((strip != plain).any(axis=2))
+        assert columns.min() > 150
+        assert (rows.min(), rows.max()) == (28, 151)
+        far, middle, near = (strip[row, columns.max() - 5].sum() for row in (45, 75, 120))
+        assert far < near < middle
+
+    def test_the_plot_leaves_gaps_and_groups_many_frames(self, tmp_path):
+        rows = [FrameCount(k, k / 10, 8.0, 7.0, 9.0) for k in range(2500)]
+        profiles = [None if k < 500 else self.PROFILE for k in range(2500)]
+        plot_counts(rows, tmp_path / "a.png", "a", profiles=profiles)
+        plot_counts(rows, tmp_path / "b.png", "b", profiles=[None] * 2500)
+        with_strip, without = (cv2.imread(str(tmp_path / f"{name}.png")).shape[0] for name in "ab")
+        assert with_strip > without

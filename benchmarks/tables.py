@@ -27,7 +27,7 @@ class Table:
     def markdown(self) -> str:
         """The table with its title and notes."""
         rows = [[self._text(cell) for cell in row] for row in self.rows]
-        header = [str(name) for name in self.header]
+        header = [self._text(name) for name in self.header]
         widths = [max(3, *(len(row[i]) for row in [header, *rows])) for i in range(len(header))]
         lines = [
             "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
+from crowdcount.regressors import ROBUST_COEF0S, ROBUST_LAMBDAS, RobustKernelSetting
 from models import CountRegressor, HuberLossRegressor
 
 Candidates = dict[str, BaseEstimator]
@@ -52,6 +53,21 @@ def hlr_candidates(views: list[np.ndarray], quick: bool) -> dict[str, Candidates
         "HLR, equal weights": grid(VIEW_WEIGHTS[:1], (1.0, 3.0), (0, 10)),
         "HLR, weighted views": grid(VIEW_WEIGHTS[1:2], (1.0, 3.0, 10.0), (0,)),
         "HLR, weights chosen": grid(VIEW_WEIGHTS, (1.0, 3.0, 10.0, None), (0,)),
+    }
+
+
+def robust_candidates(quick: bool) -> dict[str, Candidates]:
+    """R3 by the kernels of `crowdcount train --regressor r3`, with switches in people."""
+    switches = (1.0,) if quick else (0.5, 1.0, 2.0)
+    settings = (
+        RobustKernelSetting(coef0, coef0 * lam, switch)
+        for coef0, lam, switch in product(ROBUST_COEF0S, ROBUST_LAMBDAS, switches)
+    )
+    return {
+        "R3": {
+            f"coef0 {one.coef0:g}, lam {one.lam:g}, switch {one.switch:g}": CountRegressor(one.regressor([]))
+            for one in settings
+        }
     }
 
 

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks import data, hlr_speed
-from benchmarks.crowd_regressors import hlr_candidates, peers
+from benchmarks.crowd_regressors import hlr_candidates, peers, robust_candidates
 from benchmarks.tables import Table
 from models import BlockedKFold, HuberLossRegressor, count_metrics, out_of_fold
 from models.kernels import Kernel
@@ -249,7 +249,8 @@ def crowd(quick: bool) -> Iterator[Table]:
         labelled = np.flatnonzero(np.isfinite(loaded.y))[:: 8 if quick else 1]
         X, y = loaded.X[labelled], loaded.y[labelled]
         rows = []
-        for method, candidates in (hlr_candidates(loaded.views, quick) | peers(quick)).items():
+        compared = hlr_candidates(loaded.views, quick) | robust_candidates(quick) | peers(quick)
+        for method, candidates in compared.items():
             setting, held_out = _best_by_blocks(candidates, X, y)
             metrics = count_metrics(y, held_out)
             biases, deviations = np.transpose([

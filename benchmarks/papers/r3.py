@@ -283,8 +283,8 @@ def speed(quick: bool) -> Iterator[Table]:
         [
             "A sine of the first of 5 normal columns, noise .1, on 15 % of the labels noise 3; Gaussian "
             "kernel, gamma 1/5, switch .2; kernel ridge: scikit-learn's, alpha .1. Least processor time of "
-            f"{repeats} fits; D-H1: Clarabel by cvxpy, one. At 2,000 rows and this switch cross-validation "
-            "prefers lam .3.",
+            f"{repeats} fits; D-H1: Clarabel by cvxpy, one. Of these, lam .3 predicts the sine best at "
+            "2,000 rows.",
         ],
         digits=2,
     )

@@ -228,6 +228,7 @@ def _spread(labels: np.ndarray) -> float:
 #: The questions that cross-validation answers for each regressor, one after the other.
 REGRESSORS: dict[str, tuple[Question, ...]] = {
     "hlr": (_kernels, _pruning, _kernels_with_pruning, _unlabelled),
-    "hlr-rbf": (_rbf_kernels, _pruning),
     "r3": (_robust_kernels, _switches, _tube),
 }
+#: The same by the kind of kernels.
+KERNELS = {"poly": REGRESSORS, "rbf": {"hlr": (_rbf_kernels, _pruning)}}

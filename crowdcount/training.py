@@ -28,7 +28,7 @@ from .errors import DatasetError, ModelError
 from .model import CounterModel, Examples
 from .pipeline import Pipeline
 from .profile_training import ProfileFit, fit_profile, label_profiles
-from .regressors import REGRESSORS, Setting
+from .regressors import KERNELS, Setting
 from .scene import Scene, import_scene
 from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
@@ -138,11 +138,11 @@ class Fitting:
         predictions = predictions[np.isfinite(counts)]
         return Validated(setting, count_metrics(self.labels, predictions), predictions)
 
-    def choose(self, regressor: str = "hlr") -> Validated:
-        """The setting of a regressor of `REGRESSORS` with the lowest mean absolute error, one question after
-        the other."""
+    def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
+        """The setting of a regressor of `KERNELS` with the lowest mean absolute error, one question after the
+        other."""
         best = None
-        for question in REGRESSORS[regressor]:
+        for question in KERNELS[kernel][regressor]:
             for setting in question(best and best.setting, self.labels):
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
@@ -286,9 +286,9 @@ def train(
         When there is no such regressor, or it does not take the kernel.
     VideoError, SceneError, OutputError
     """
-    name = regressor if kernel == "poly" else f"{regressor}-{kernel}"
-    if name not in REGRESSORS:
-        raise ValueError(f"expected a regressor of {', '.join(REGRESSORS)}, found {name!r}")
+    known = KERNELS.get(kernel, {})
+    if regressor not in known:
+        raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
     began = time.perf_counter()
     table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
     profile = _fit_profile(dataset, table) if target == "profile" else None
@@ -299,7 +299,7 @@ def train(
             f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
             f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
         )
-    best = fitting.choose(name)
+    best = fitting.choose(regressor, kernel)
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
@@ -316,7 +316,8 @@ def train(
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
             "cross_validation": asdict(best.metrics),
-            "regressor": name,
+            "regressor": regressor,
+            "kernel": kernel,
             **asdict(best.setting),
             **({} if profile is None else {"profile": profile.facts()}),
         },

@@ -138,6 +138,9 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     standard = standardised(X[rows], mean, scale)
     folds = BlockedKFold(N_BLOCKS)
 
+    # 1 / mean distance, the beta-SVM's own, is far too narrow among hundreds of standardised columns.
+    gamma = {"kernel_params": {"gamma": 1 / X.shape[1]}}
+
     def judged(setting: dict) -> tuple[float, tuple[float, float, float], dict]:
         candidate = BetaSVMClassifier(start="proportions", **setting)
         predicted = np.full(len(X), np.nan)
@@ -149,8 +152,9 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
         return min(tried, key=lambda judgement: judgement[0])
 
     plain = BELIEFS["as they are"]
-    chosen = best([judged({"kernel": kernel, "C": C, **plain}) for kernel, C in product(KERNELS, COSTS)])
-    base = {name: chosen[2][name] for name in ("kernel", "C")}
+    grid = ({"kernel": kernel, "C": C, **gamma, **plain} for kernel, C in product(KERNELS, COSTS))
+    chosen = best(map(judged, grid))
+    base = {name: chosen[2][name] for name in ("kernel", "C", *gamma)}
     others = [judged(base | belief) for belief in BELIEFS.values() if belief != plain]
     _, errors, setting = best([chosen, *others])
     belief = next(name for name, belief in BELIEFS.items() if base | belief == setting)

@@ -143,8 +143,8 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
     midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
     _label_time(axes, span, midnight, (start_time - midnight).total_seconds() if midnight else 0.0)
     times = "once" if len(raised) == 1 else f"{len(raised)} times"
-    axes.set_title(f"too crowded above 0; raised {times}" if raised else "too crowded above 0; never raised",
-                   loc="left", fontsize=9, color=_GREY)
+    state = f"alarm (shaded) raised {times}" if raised else "alarm never raised"
+    axes.set_title(f"too crowded above 0; {state}", loc="left", fontsize=9, color=_GREY)
     figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary)

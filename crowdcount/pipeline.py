@@ -10,6 +10,7 @@ from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Figures, Geometry
+from features.patches import by_patch, patches_of
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
 from features.size import QUANTITIES as SIZE
@@ -156,8 +157,9 @@ class Pipeline:
         pixel's row alone would not know. In steep perspectives (TUD-Campus) that made people too heavy by
         four fifths.
         """
-        whole = cv2.morphologyEx(mask.view(np.uint8) * 255, cv2.MORPH_CLOSE, _JOINING)
-        mask = (cv2.GaussianBlur(whole, (0, 0), _SMOOTHING) > 127) & self.geometry.roi
+        patches = patches_of(mask)
+        (joined,) = by_patch(patches, mask.view(np.uint8) * np.uint8(255), _joined)
+        mask = (joined > 127) & self.geometry.roi
         n_blobs, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
         pixels = np.flatnonzero(mask)
         rows, columns = np.divmod(pixels, mask.shape[1])
@@ -169,7 +171,7 @@ class Pipeline:
         areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
         kept = areas[blobs] >= LEAST_BLOB
         mask.ravel()[pixels[~kept]] = False
-        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])
+        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept], patches)
 
     def _reduce(self, frame_bgr):
         height, width = frame_bgr.shape[:2]
@@ -177,3 +179,8 @@ class Pipeline:
             width, height = width // 2, height // 2
             frame_bgr = cv2.resize(frame_bgr, (width, height), interpolation=cv2.INTER_AREA)
         return cv2.resize(frame_bgr, self.size_wh, interpolation=cv2.INTER_AREA)
+
+
+def _joined(mask):
+    whole = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, _JOINING)
+    return (cv2.GaussianBlur(whole, (0, 0), _SMOOTHING),)

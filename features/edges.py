@@ -4,6 +4,7 @@ import cv2
 import numpy as np
 
 from .geometry import Figures, Geometry
+from .patches import by_patch
 from .schema import Quantity
 from .size import N_ORIENTATIONS, orientation_bins
 
@@ -33,9 +34,7 @@ def edge_features(grey, figures: Figures) -> np.ndarray:
     (n_regions, 8) float64
         Columns as `QUANTITIES`. No edges give zeros.
     """
-    gradient_x = cv2.Sobel(grey, cv2.CV_16S, 1, 0)
-    gradient_y = cv2.Sobel(grey, cv2.CV_16S, 0, 1)
-    edges = cv2.Canny(gradient_x, gradient_y, CANNY_LOW, CANNY_HIGH)
+    gradient_x, gradient_y, edges = by_patch(figures.patches, grey, _gradients_and_edges)
     on_edge = np.flatnonzero(edges.ravel()[figures.pixels])
     pixels = figures.pixels[on_edge]
     directions = orientation_bins(
@@ -44,6 +43,12 @@ def edge_features(grey, figures: Figures) -> np.ndarray:
     directed = figures.sums(figures.lengths[on_edge], directions, N_ORIENTATIONS, on_edge)
     dimension = minkowski_dimension(pixels, figures.geometry)
     return np.hstack([directed.sum(axis=1, keepdims=True), directed, dimension[:, None]])
+
+
+def _gradients_and_edges(grey):
+    gradient_x = cv2.Sobel(grey, cv2.CV_16S, 1, 0)
+    gradient_y = cv2.Sobel(grey, cv2.CV_16S, 0, 1)
+    return gradient_x, gradient_y, cv2.Canny(gradient_x, gradient_y, CANNY_LOW, CANNY_HIGH)
 
 
 def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:

@@ -6,6 +6,8 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from .patches import patches_of
+
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
@@ -126,9 +128,13 @@ class Figures:
         Height of the person that each of these pixels belongs to; by default as the geometry has it.
     blobs : (k,) int, optional
         Number of the connected blob that each of these pixels belongs to; by default they are sought.
+    patches : list of Patch, optional
+        Patches whose cores hold the foreground.
     """
 
-    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None):
+    def __init__(
+        self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None, patches=None
+    ):
         self.mask = mask
         self.geometry = geometry
         self.pixels = np.flatnonzero(mask) if pixels is None else pixels
@@ -142,6 +148,7 @@ class Figures:
             _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
             blobs = labels.ravel()[self.pixels]
         self.blobs = blobs
+        self.patches = patches_of(mask) if patches is None else patches
 
     def sums(self, weights=None, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
         """Sum `weights` per region and bin.

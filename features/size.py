@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from .geometry import Figures
+from .patches import by_patch
 from .schema import Quantity
 
 N_ORIENTATIONS = 6
@@ -55,16 +56,12 @@ def size_features(figures: Figures) -> np.ndarray:
     (n_regions, 10) float64
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
-    mask = figures.mask.view(np.uint8)
     area = figures.sums(figures.areas)
 
-    inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE).ravel()
-    on_outline = np.flatnonzero(inner[figures.pixels] == 0)
+    inner, normal_x, normal_y = by_patch(figures.patches, figures.mask.view(np.uint8), _inner_and_normals)
+    on_outline = np.flatnonzero(inner.ravel()[figures.pixels] == 0)
     outline = figures.pixels[on_outline]
-    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
-    normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
-    normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
-    directions = orientation_bins(normal_x, normal_y)
+    directions = orientation_bins(normal_x.ravel()[outline], normal_y.ravel()[outline])
     directed = figures.sums(figures.lengths[on_outline], directions, N_ORIENTATIONS, on_outline)
 
     blob_areas = np.bincount(figures.blobs, figures.areas)
@@ -73,3 +70,9 @@ def size_features(figures: Figures) -> np.ndarray:
 
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])
+
+
+def _inner_and_normals(mask):
+    inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE)
+    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
+    return inner, cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)

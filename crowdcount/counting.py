@@ -10,7 +10,7 @@ import numpy as np
 
 from features.foreground import LEARNING_FRAMES
 
-from .errors import ModelError
+from .errors import ModelError, VideoError
 from .model import CounterModel, default_model, load_model
 from .pipeline import Pipeline
 from .profile import Depth, Profile
@@ -58,7 +58,9 @@ class Counting:
         As given, as the model brings it, or as estimated from the footage.
     model : CounterModel
     rate : float
-        Frames counted per second of footage.
+        Frames to count per second of footage.
+    every : int
+        Every so many frames are counted.
     """
 
     def __init__(
@@ -68,14 +70,16 @@ class Counting:
         model: CounterModel,
         window: tuple[Position | None, Position | None, int],
         passes: ExitStack,
+        latest: bool,
     ):
         self.info: SourceInfo = source.info
         self.scene = scene
         self.model = model
         self._source = source
         self._passes = passes
-        self._start, self._end, self._every = window
-        self.rate = (source.info.fps or ASSUMED_RATE) / self._every
+        self._latest = latest
+        self._start, self._end, self.every = window
+        self.rate = (source.info.fps or ASSUMED_RATE) / self.every
         make = Pipeline.for_any_scene if model.per_cell else Pipeline
         self._pipeline = make(scene, self.rate)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
@@ -98,16 +102,16 @@ class Counting:
             ends.append(self.info.frame_count)
         if not ends:
             return None
-        return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self._every))
+        return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self.every))
 
     def frames(self) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails."""
-        counted = self._counted(self._source.frames(self._start, self._end, self._every))
+        counted = self._counted(self._source.frames(self._start, self._end, self.every))
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted
 
     def _counted(self, wanted: Iterator[Frame]) -> Iterator[CountedFrame]:
-        with read_ahead(wanted, _AHEAD) as frames:
+        with read_ahead(wanted, 1 if self._latest else _AHEAD, latest=self._latest) as frames:
             for frame in frames:
                 yield self._count(frame)
 
@@ -156,6 +160,7 @@ def open_counting(
     every: int = 1,
     fps: float | None = None,
     timeout_s: float = 10.0,
+    latest: bool = False,
 ) -> Iterator[Counting]:
     """Open a source for counting and close it in the end.
 
@@ -175,6 +180,9 @@ def open_counting(
         Frames per second, where the source does not say.
     timeout_s : float
         How long a stream may be silent.
+    latest : bool
+        Of a camera or stream that is faster than the counting, count the newest frame and drop those that
+        waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
 
     Raises
     ------
@@ -187,6 +195,11 @@ def open_counting(
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
     with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
+        if latest and opened.info.kind not in ("camera", "stream"):
+            raise VideoError(
+                f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
+                "leave out latest, or count every Nth frame"
+            )
         scene = scene or (None if model.per_cell else model.scene)
         if scene is not None:
             scene = scene.fitted(opened.info.size_wh)
@@ -194,7 +207,7 @@ def open_counting(
             raise ModelError("the model knows no scene to count in: give one, or train it on footage")
         else:
             scene = scene_of_footage(opened)
-        yield Counting(opened, scene, model, (start, end, every), passes)
+        yield Counting(opened, scene, model, (start, end, every), passes, latest)
 
 
 def count(
@@ -208,7 +221,8 @@ def count(
     Parameters
     ----------
     source : str, Path or int
-        See `open_counting`, which takes the `options` (model, scene, start, end, every, fps, timeout_s) too.
+        See `open_counting`, which takes the `options` (model, scene, start, end, every, fps, timeout_s,
+        latest) too.
     progress : callable, optional
         Called with each row and what is known of the source.
     """

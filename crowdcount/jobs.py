@@ -89,6 +89,8 @@ class CountSummary:
         Number of frames that carry each flag.
     expected : int or None
         Frames that there should have been, as the source states its length.
+    dropped : int
+        Frames that were left out to keep up with a camera or stream.
     seconds : float
         How long it took, from opening the source.
     """
@@ -97,6 +99,7 @@ class CountSummary:
     peak: FrameCount | None = None
     flags: Counter = field(default_factory=Counter)
     expected: int | None = None
+    dropped: int = 0
     seconds: float = 0.0
     _counted: int = 0
     _total: float = 0.0
@@ -244,7 +247,7 @@ def count_sources(
     ----------
     jobs : sequence of CountJob
     model, scene : path, optional
-        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s) too.
+        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s, latest) too.
     start_time : datetime, optional
         Wall-clock time of the sources' first frames.
     watcher : Watcher
@@ -281,7 +284,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     for path in job.files:
         check_writable(path, suffixes.get(path, ()))
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn = CountSummary(), []
+    summary, drawn, first = CountSummary(), [], None
     with open_counting(job.source, **options) as counting:
         summary.expected = counting.expected_frames
         if job.scene is not None:
@@ -303,6 +306,8 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
                 if job.plot is not None:
                     drawn.append((item.row, item.profile))
                 summary.add(item.row)
+                first = item.row.frame if first is None else first
+                summary.dropped = (item.row.frame - first) // counting.every + 1 - summary.frames
                 show(job.label, summary.frames, counting.expected_frames, item.row.count)
     if job.plot is not None:
         rows, densities = zip(*drawn, strict=True) if drawn else ((), ())

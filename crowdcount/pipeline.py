@@ -85,6 +85,22 @@ def cell_grid(scene: Scene) -> tuple[int, int]:
     return rows, max(1, round(n_cells / rows))
 
 
+def halved(image, size_wh: tuple[int, int], largest: int = 0) -> np.ndarray:
+    """An image (H, W, …) uint8 halved while it has over `largest` pixels and gets not below a size."""
+    height, width = image.shape[:2]
+    while width * height > largest and width >= 2 * size_wh[0] and height >= 2 * size_wh[1]:
+        width, height = width // 2, height // 2
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+    return image
+
+
+def reduced(image, size_wh: tuple[int, int]) -> np.ndarray:
+    """An image (H, W, …) uint8 at a smaller size, each pixel the mean of what it covers."""
+    if image.shape[1::-1] == size_wh:
+        return image
+    return cv2.resize(halved(image, size_wh, LARGE_FRAME), size_wh, interpolation=cv2.INTER_AREA)
+
+
 class Pipeline:
     """Measures the frames of one camera, in order.
 
@@ -132,16 +148,20 @@ class Pipeline:
 
     def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
         """What `learn` needs of a frame (H, W, 3) uint8: a copy at the size at which it is segmented."""
-        if frame_bgr.shape[1::-1] == self._segmenter.size_wh:
-            return frame_bgr
-        small = self._reduce(frame_bgr)
-        return cv2.resize(small, self._segmenter.size_wh, interpolation=cv2.INTER_AREA)
+        if self._segmenter.size_wh == self.size_wh:
+            return reduced(frame_bgr, self.size_wh)
+        # The mixture forgives what is cheapest: halving, and interpolation for what is left.
+        half = halved(frame_bgr, self._segmenter.size_wh)
+        return cv2.resize(half, self._segmenter.size_wh, interpolation=cv2.INTER_LINEAR)
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
-        frame = self._reduce(frame_bgr)
+        frame = self.reduced(frame_bgr)
         foreground = self._segmenter.apply(frame)
-        grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+        if self._segmenter.size_wh == self.size_wh:
+            grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+        else:
+            grey = reduced(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), self.size_wh)
         mask = foreground.mask
         figures = Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
         features = np.hstack(
@@ -172,13 +192,6 @@ class Pipeline:
         kept = areas[blobs] >= LEAST_BLOB
         mask.ravel()[pixels[~kept]] = False
         return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept], patches)
-
-    def _reduce(self, frame_bgr):
-        height, width = frame_bgr.shape[:2]
-        while width * height > LARGE_FRAME and width >= 2 * self.size_wh[0] and height >= 2 * self.size_wh[1]:
-            width, height = width // 2, height // 2
-            frame_bgr = cv2.resize(frame_bgr, (width, height), interpolation=cv2.INTER_AREA)
-        return cv2.resize(frame_bgr, self.size_wh, interpolation=cv2.INTER_AREA)
 
 
 def _joined(mask):

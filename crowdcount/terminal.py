@@ -89,6 +89,9 @@ class Terminal:
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
                 "cut off; look at the end, or copy it again"
             )
+        if summary.dropped:
+            total = summary.frames + summary.dropped
+            self.say(f"  {summary.dropped} of {total} frames dropped to keep up")
         speed = summary.frames / summary.seconds
         self.say(f"  {summary.seconds:.1f} s, {speed:.1f} frames/s")
         if job.files:

@@ -612,7 +612,7 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
         else:
             last = ("end", None)
         if not stop.is_set():
-            put(*last)
+            buffer.put(last)  # the newest item does not give way to the end
 
     def take() -> Iterator:
         while True:

@@ -41,6 +41,11 @@ from .common import (
 @click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
 @click.option("--fps", type=POSITIVE, help="Frames per second of images, or in place of what a file says.")
 @timeout_option
+@click.option(
+    "--latest",
+    is_flag=True,
+    help="Of a camera or stream that is faster than the counting, drop frames rather than lag.",
+)
 @click.option("--plot", metavar="FILE", help="Picture to draw of the counts over time, .png, .svg or .pdf.")
 @click.option("--overlay", metavar="FILE", help="Video to write with the counts drawn in, .mp4 or .avi.")
 @click.option(

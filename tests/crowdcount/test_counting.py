@@ -1,16 +1,22 @@
 import math
 import os
+import re
 import threading
+import time
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
+import crowdcount.counting
 from crowdcount.counting import count, open_counting
 from crowdcount.errors import ModelError, SceneError, VideoError
+from crowdcount.jobs import count_sources, plan_counting
+from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.video import parse_position
+from crowdcount.terminal import Terminal
+from crowdcount.video import SourceInfo, VideoSource, parse_position
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +41,58 @@ def counted(street, trained):
 def open_files():
     """The files that this process holds open."""
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+
+
+class TestLatest:
+    """A live source that is faster than the counting."""
+
+    @pytest.fixture
+    def stream(self, street, monkeypatch):
+        image = cv2.imread(str(next(iter(sorted(street.frames.iterdir())))))
+
+        class Stream(VideoSource):
+            """60 frames, one every 5 ms."""
+
+            info = SourceInfo("stream", "stream", street.scene.size_wh, 10.0, None)
+
+            def sample(self, n, reduce=None):
+                return []
+
+            def _slots(self, start):
+                for k in range(60):
+                    time.sleep(0.005)
+                    yield k, k / 10, lambda: image
+
+        monkeypatch.setattr(crowdcount.counting, "open_source", lambda *_, **__: Stream("stream"))
+        measure = Pipeline.measure
+
+        def slowly(pipeline, frame):
+            time.sleep(0.03)
+            return measure(pipeline, frame)
+
+        monkeypatch.setattr(Pipeline, "measure", slowly)
+
+    @pytest.mark.usefixtures("stream")
+    def test_drops_frames_rather_than_lagging(self, trained):
+        threads = threading.active_count()
+        numbers = [row.frame for row in count("live", model=trained.model, latest=True)]
+        assert 3 < len(numbers) < 30
+        assert numbers == sorted(set(numbers))
+        assert numbers[-1] == 59
+        assert threading.active_count() == threads
+        assert [row.frame for row in count("live", model=trained.model)] == list(range(60))
+
+    @pytest.mark.usefixtures("stream")
+    def test_dropped_frames_are_told(self, trained, tmp_path, capsys):
+        trained.model.save(tmp_path / "m.npz")
+        jobs = plan_counting(["live"], output=str(tmp_path / "a.csv"))
+        watcher = Terminal()
+        assert not count_sources(jobs, model=tmp_path / "m.npz", watcher=watcher, latest=True)
+        assert re.search(r"[1-9]\d of 60 frames dropped to keep up", capsys.readouterr().err)
+
+    def test_a_file_waits(self, clip, trained):
+        with pytest.raises(VideoError, match="neither camera nor stream"):
+            next(count(clip, model=trained.model, latest=True))
 
 
 class TestRows:

@@ -1,7 +1,7 @@
 """Counting the people in the frames of a source."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, estimate_scene, for_estimation, load_scene
-from .video import Frame, Position, SourceInfo, VideoSource, open_source, read_ahead
+from .video import Frame, Landmark, Position, SourceInfo, VideoSource, open_source, read_ahead
 
 #: Frames of a recording that are looked at before counting, to find its perspective.
 SAMPLED_FRAMES = 120
@@ -68,9 +68,10 @@ class Counting:
         source: VideoSource,
         scene: Scene,
         model: CounterModel,
-        window: tuple[Position | None, Position | None, int],
+        window: tuple[Position | Landmark | None, Position | None, int],
         passes: ExitStack,
         latest: bool,
+        learning: Sequence[np.ndarray] | None = None,
     ):
         self.info: SourceInfo = source.info
         self.scene = scene
@@ -80,21 +81,20 @@ class Counting:
         self._latest = latest
         self._start, self._end, self.every = window
         self.rate = (source.info.fps or ASSUMED_RATE) / self.every
-        make = Pipeline.for_any_scene if model.per_cell else Pipeline
-        self._pipeline = make(scene, self.rate)
+        self._pipeline = make_pipeline(model, scene, self.rate)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
         self._band_rows = None
         if model.profile is not None:
             self._band_rows = Depth.of(scene).rows(len(model.profile.center))
-        learn_scene(self._pipeline, source)
+        learn_scene(self._pipeline, source, learning)
 
     @property
     def expected_frames(self) -> int | None:
         """About how many frames there are to count, as far as the source states its length; else None."""
         rate = self.info.fps or ASSUMED_RATE
 
-        def number(position: Position) -> float:
+        def number(position: Position | Landmark) -> float:
             return position.time_s * rate if position.frame is None else position.frame
 
         ends = [number(self._end)] if self._end else []
@@ -142,11 +142,37 @@ def scene_of_footage(source: VideoSource) -> Scene:
     return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
 
 
-def learn_scene(pipeline: Pipeline, source: VideoSource) -> None:
-    """Let a pipeline learn the empty scene from a source's sampled frames; a live source has none."""
-    sampled = source.sample(LEARNING_FRAMES, pipeline.reduced)
-    if sampled:
-        pipeline.learn([frame.image_bgr for frame in sampled])
+def choose_scene(scene: Scene | None, model: CounterModel, source: VideoSource) -> Scene:
+    """The scene to count in: the given one, else the model's own, else one estimated from the footage.
+
+    SceneError when it does not fit the footage, ModelError when the model needs a scene and knows none.
+    """
+    scene = scene or (None if model.per_cell else model.scene)
+    if scene is not None:
+        return scene.fitted(source.info.size_wh)
+    if not model.per_cell:
+        raise ModelError("the model knows no scene to count in: give one, or train it on footage")
+    return scene_of_footage(source)
+
+
+def make_pipeline(model: CounterModel, scene: Scene, rate: float) -> Pipeline:
+    """The pipeline that measures what a model counts from, at `rate` frames per second."""
+    return Pipeline.for_any_scene(scene, rate) if model.per_cell else Pipeline(scene, rate)
+
+
+def learning_frames(pipeline: Pipeline, source: VideoSource) -> list[np.ndarray]:
+    """What a pipeline learns the empty scene from: sampled frames, reduced; of a live source none."""
+    return [frame.image_bgr for frame in source.sample(LEARNING_FRAMES, pipeline.reduced)]
+
+
+def learn_scene(
+    pipeline: Pipeline, source: VideoSource, learning: Sequence[np.ndarray] | None = None
+) -> None:
+    """Let a pipeline learn the empty scene, from a source's `learning_frames` unless others are given."""
+    if learning is None:
+        learning = learning_frames(pipeline, source)
+    if len(learning):
+        pipeline.learn(learning)
 
 
 @contextmanager
@@ -155,12 +181,13 @@ def open_counting(
     *,
     model: CounterModel | str | Path | None = None,
     scene: Scene | str | Path | None = None,
-    start: Position | None = None,
+    start: Position | Landmark | None = None,
     end: Position | None = None,
     every: int = 1,
     fps: float | None = None,
     timeout_s: float = 10.0,
     latest: bool = False,
+    learning: Sequence[np.ndarray] | None = None,
 ) -> Iterator[Counting]:
     """Open a source for counting and close it in the end.
 
@@ -183,6 +210,8 @@ def open_counting(
     latest : bool
         Of a camera or stream that is faster than the counting, count the newest frame and drop those that
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
+    learning : sequence of (h, w, 3) uint8, optional
+        What to learn the empty scene from, in place of the source's own `learning_frames`.
 
     Raises
     ------
@@ -195,19 +224,7 @@ def open_counting(
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
     with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
-        if latest and opened.info.kind not in ("camera", "stream"):
-            raise VideoError(
-                f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
-                "leave out latest, or count every Nth frame"
-            )
-        scene = scene or (None if model.per_cell else model.scene)
-        if scene is not None:
-            scene = scene.fitted(opened.info.size_wh)
-        elif not model.per_cell:
-            raise ModelError("the model knows no scene to count in: give one, or train it on footage")
-        else:
-            scene = scene_of_footage(opened)
-        yield Counting(opened, scene, model, (start, end, every), passes, latest)
+        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning)
 
 
 def count(

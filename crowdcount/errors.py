@@ -26,3 +26,7 @@ class ModelError(CrowdCountError):
 
 class OutputError(CrowdCountError):
     """A result cannot be written where it was asked for."""
+
+
+class BatchError(CrowdCountError):
+    """An archive, the folder of its results or a cluster is not as a batch needs it."""

@@ -103,7 +103,7 @@ class CountWriter:
 
     def write(self, row: FrameCount) -> None:
         """Append one row; see `RowWriter.write`."""
-        self._rows.write(_cells(row, self._start_time))
+        self._rows.write(row_cells(row, self._start_time))
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
         raise ValueError(f"expected a format among {FORMATS}, not {format!r}")
     make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
     if format == "parquet":
-        _import_parquet()
+        import_parquet()
     if str(target) == "-":
         if format == "parquet" and sys.stdout.isatty():
             raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
@@ -188,7 +188,8 @@ def _closing(writer: RowWriter) -> Iterator[None]:
     writer.close()
 
 
-def _cells(row: FrameCount, start_time: datetime | None) -> dict:
+def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
+    """A row as it is written, column by column: rounded, None for NaN; `time` only with a start time."""
     cells = {"frame": int(row.frame), **time_cells(row.time_s, start_time)}
     for name in ("count", "low", "high"):
         cells[name] = count_cell(getattr(row, name))
@@ -275,7 +276,7 @@ class _ParquetSink:
     """
 
     def __init__(self, file, columns: Mapping[str, Column]):
-        arrow, self._parquet = _import_parquet()
+        arrow, self._parquet = import_parquet()
         self._arrow = arrow
         kinds = {int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
         self._schema = arrow.schema({
@@ -310,7 +311,8 @@ class _ParquetSink:
         self._writer.write_table(table)
 
 
-def _import_parquet():
+def import_parquet():
+    """The modules pyarrow and pyarrow.parquet; OutputError saying what to do when they are missing."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -411,7 +413,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
-    arrow, parquet = _import_parquet()
+    arrow, parquet = import_parquet()
     try:
         table = parquet.read_table(path)
     except arrow.ArrowInvalid as error:

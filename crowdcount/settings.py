@@ -20,6 +20,9 @@ def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]
         [scene]
         roi = ["0,100 639,100 639,479 0,479"]
 
+        [[batch.camera]]
+        name = "entrance"
+
     Returns
     -------
     dict
@@ -84,6 +87,8 @@ def _checked(option: click.Option, value: object) -> bool | str | list[str]:
         raise click.BadParameter(f"expected a list in [ ], found {value!r}")
     texts = []
     for single in value if option.multiple else [value]:
+        if isinstance(single, dict) and hasattr(option.type, "text_of"):
+            single = option.type.text_of(single)
         if isinstance(single, (bool, dict, list)):
             raise click.BadParameter(f"expected a text or a number, found {single!r}")
         texts.append(str(single))

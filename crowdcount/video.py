@@ -26,6 +26,7 @@ raised as a VideoError. Set the environment variables OPENCV_LOG_LEVEL or OPENCV
 """
 
 import glob
+import heapq
 import itertools
 import math
 import os
@@ -110,6 +111,24 @@ class Position:
         return f"frame {self.frame}" if self.frame is not None else f"{self.time_s:g} s"
 
 
+@dataclass(frozen=True)
+class Landmark:
+    """A frame of a file that is found at once: its 0-based number and its time stamp in the container (s).
+
+    Made by :meth:`VideoSource.landmarks`, to start a later pass from.
+    """
+
+    frame: int
+    stamp_s: float
+
+    def reached(self, index: int, time_s: float) -> bool:
+        """Whether the frame with this index lies at or behind the place."""
+        return index >= self.frame
+
+    def __str__(self) -> str:
+        return f"frame {self.frame}"
+
+
 def parse_position(text: str) -> Position:
     """Read "120" (frame number), "2.5s" (seconds), "HH:MM:SS" or "HH:MM:SS.fff"; VideoError for other texts.
 
@@ -161,8 +180,17 @@ class VideoSource(ABC):
         while self._captures:
             self._captures.pop().release()
 
+    def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
+        """Where later passes may start at once: of increasing frame numbers those that the source has.
+
+        None when the source's frames cannot be told apart by their time stamps: then every start costs the
+        decoding of all frames before it.
+        """
+        self._check_open()
+        return None
+
     def frames(
-        self, start: Position | None = None, end: Position | None = None, every: int = 1
+        self, start: Position | Landmark | None = None, end: Position | None = None, every: int = 1
     ) -> Iterator[Frame]:
         """Every ``every``-th frame from ``start`` (included) to ``end`` (excluded), in order.
 
@@ -173,7 +201,7 @@ class VideoSource(ABC):
         self._check_open()
         if every < 1:
             raise VideoError(f"every must be 1 or more, not {every}")
-        if start is not None and end is not None:
+        if isinstance(start, Position) and end is not None:
             by_frame = None not in (start.frame, end.frame) and start.frame >= end.frame
             by_time = None not in (start.time_s, end.time_s) and start.time_s >= end.time_s
             if by_frame or by_time:
@@ -191,7 +219,7 @@ class VideoSource(ABC):
         """
 
     @abstractmethod
-    def _slots(self, start: Position | None) -> Iterator[_Slot]:
+    def _slots(self, start: Position | Landmark | None) -> Iterator[_Slot]:
         """The source's slots in order, from the first one, or from any at or before ``start``."""
 
     def _select(
@@ -282,6 +310,10 @@ def open_source(
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
 
 
+class _NotOneToOneError(Exception):
+    """A file's packets do not tell which frames it has."""
+
+
 class _FileSource(VideoSource):
     """A file that OpenCV's FFmpeg decodes; every pass opens it anew."""
 
@@ -352,13 +384,31 @@ class _FileSource(VideoSource):
         chosen = np.linspace(0, len(frames) - 1, min(n, len(frames))).round().astype(int)
         return [frames[k] for k in chosen]
 
-    def _slots(self, start: Position | None) -> Iterator[_Slot]:
-        found = None if start is None else self._find(start)
+    def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
+        self._check_open()
+        found: list[Landmark] = []
+        wanted = iter(indices)
+        index = next(wanted, None)
+        try:
+            for number, stamp_s in enumerate(self._packet_stamps()):
+                if number == index:
+                    found.append(Landmark(number, stamp_s))
+                    index = next(wanted, None)
+                    if index is None:
+                        break
+        except _NotOneToOneError:
+            return None
+        return found
+
+    def _slots(self, start: Position | Landmark | None) -> Iterator[_Slot]:
+        found = start
+        if isinstance(start, Position):
+            found = self._find(start)
         if found is not None:
-            index, stamp_s = found
             with self._video() as capture:
-                if _seek(capture, stamp_s):
-                    yield from self._read(capture, itertools.chain([stamp_s], _stamps(capture)), index)
+                if _seek(capture, found.stamp_s):
+                    stamps = itertools.chain([found.stamp_s], _stamps(capture))
+                    yield from self._read(capture, stamps, found.frame)
                     return
         with self._video() as capture:
             yield from self._read(capture, _stamps(capture), 0)
@@ -372,35 +422,42 @@ class _FileSource(VideoSource):
     def _time(self, index: int, time_s: float) -> float:
         return time_s if self._given_fps is None else index / self._given_fps
 
-    def _find(self, start: Position) -> tuple[int, float] | None:
-        """Index and time stamp of the frame at ``start``, from the packets alone: some 3 µs per frame.
+    def _find(self, start: Position) -> Landmark | None:
+        """The frame at ``start``, from the packets alone: some 3 µs per frame.
 
-        Only where the packets prove to be the frames one to one: all read without failure, their stamps
-        distinct, the first ones equal to those of the frames as decoded. None otherwise, or when the start is
-        near: then decoding up to it is exact.
+        None when these do not tell, or when the start is near: then decoding up to it is exact.
         """
         if start.time_s is not None and self._given_fps is not None:
             start = Position(frame=int(start.time_s * self._given_fps))  # or one more
         if start.reached(_NEAR, _NEAR * self._interval_s):
             return None
-        stamps: list[float] = []
-        behind = 0
-        with self._packets() as packets:
-            while behind < _REORDER and packets.grab():
-                stamps.append(packets.stamp_s())
-                behind += start.reached(len(stamps) - 1, stamps[-1] - self._origin_s)
-        if behind < _REORDER:
-            return None
-        stamps.sort()
+        with suppress(_NotOneToOneError):
+            for index, stamp_s in enumerate(self._packet_stamps()):
+                if start.reached(index, stamp_s - self._origin_s):
+                    return Landmark(index, stamp_s)
+        return None
+
+    def _packet_stamps(self) -> Iterator[float]:
+        """Time stamps (s) of the frames in order, from the packets, but for the last `_REORDER` ones.
+
+        _NotOneToOneError unless the packets prove to be the frames one to one: all read without failure,
+        their stamps distinct, the first ones equal to those of the frames as decoded.
+        """
         with self._video() as capture:
             decoded = list(itertools.islice(_stamps(capture), _REORDER))
-        if decoded != stamps[:_REORDER] or (np.diff(stamps) < _SHORTEST_S).any():
-            return None
-        return next(
-            (index, stamp_s)
-            for index, stamp_s in enumerate(stamps)
-            if start.reached(index, stamp_s - self._origin_s)
-        )
+        waiting: list[float] = []
+        last_s, n_passed = -math.inf, 0
+        with self._packets() as packets:
+            while packets.grab():
+                heapq.heappush(waiting, packets.stamp_s())
+                if len(waiting) <= _REORDER:
+                    continue
+                stamp_s = heapq.heappop(waiting)
+                if stamp_s - last_s < _SHORTEST_S or (n_passed < _REORDER and stamp_s != decoded[n_passed]):
+                    raise _NotOneToOneError
+                yield stamp_s
+                last_s = stamp_s
+                n_passed += 1
 
     def _video(self) -> AbstractContextManager["_Capture"]:
         return self._capture(self._name, cv2.CAP_FFMPEG)

@@ -5,13 +5,15 @@ Everything that takes time to import is imported by the commands that need it, w
 
 from .alarm import alarm
 from .audit import audit
+from .batch import batch
 from .compress import compress
 from .count import count
 from .evaluate import evaluate
 from .explain import explain
 from .forecast import forecast
+from .report import report
 from .scene import scene
 from .train import train
 
 #: In the order of the overview.
-COMMANDS = (count, scene, train, evaluate, audit, compress, explain, forecast, alarm)
+COMMANDS = (count, scene, train, evaluate, audit, compress, explain, forecast, alarm, batch, report)

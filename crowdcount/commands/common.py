@@ -39,6 +39,15 @@ class ParsedText(click.ParamType):
             return self.fail(str(error), param, ctx)
 
 
+class TableText(ParsedText):
+    """A `ParsedText` that may be a table in the settings file: its function reads JSON too."""
+
+    @staticmethod
+    def text_of(table: dict) -> str:
+        """The table as a text."""
+        return json.dumps(table, default=str)
+
+
 class IsoTime(click.ParamType):
     """A date and time as ISO 8601 writes them."""
 

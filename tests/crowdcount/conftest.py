@@ -163,3 +163,18 @@ class HtmlReader(HTMLParser):
 def html_reader():
     """html_reader(text): see `HtmlReader`."""
     return HtmlReader
+
+
+@pytest.fixture(scope="session")
+def make_clip():
+    """make_clip(path, n_frames, seed, fps): write a clip of the street as motion JPEG; returns its path."""
+
+    def write(path: Path, n_frames: int, seed: int = 0, fps: float = 10.0) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), fps, SIZE)
+        for image, _ in street_frames(n_frames, seed):
+            video.write(image)
+        video.release()
+        return path
+
+    return write

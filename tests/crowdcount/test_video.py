@@ -293,7 +293,7 @@ def test_far_start_is_found_by_seeking_and_exact(tmp_path, name, fourcc):
         for start in (Position(frame=300), Position(time_s=12.0), Position(time_s=12.01)):
             found = source._find(start)
             assert found is not None
-            assert summary(source.frames(start=start)) == summary(frames[found[0] :])
+            assert summary(source.frames(start=start)) == summary(frames[found.frame :])
         assert next(source.frames(start=Position(time_s=12.01))).index == 301
 
 
@@ -314,7 +314,7 @@ def test_seeking_is_exact_behind_a_pause(monkeypatch):
         for start in (Position(frame=15), Position(time_s=5.0), Position(frame=25), Position(frame=35)):
             found = source._find(start)
             assert found is not None
-            assert summary(source.frames(start=start)) == summary(frames[found[0] :])
+            assert summary(source.frames(start=start)) == summary(frames[found.frame :])
 
 
 def test_seeking_is_not_tried_where_packets_are_not_the_frames(monkeypatch):

@@ -1,0 +1,202 @@
+"""What is done: the results in a folder, each known by its video's content and by its settings.
+
+The results are the catalogue: OUT/camera=NAME/date=YYYY-MM-DD/STEM-CONTENT-SETTINGS.parquet, with what they
+were made of in each file's footer. OUT/.work holds what is not finished, and what was found out about files
+that have not changed since, so that the next run need not read them again.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from ..errors import BatchError
+from ..results import import_parquet
+from ..storage import WholeWrites, output_errors
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs at once are not noticed there
+    fcntl = None
+
+_NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet")
+_MOST_STEM_BYTES = 120
+#: A file that was changed this recently may be changed again without its time showing it.
+_RACY_NS = 2_000_000_000
+_SAFE = " !#$&'()+,-.;@[]^_`{}~"  # in a folder's name, besides letters and digits
+
+
+class Catalogue:
+    """The results in a folder, and what is known of videos; for one run at a time.
+
+    Parameters
+    ----------
+    out : path
+        Made when it does not exist.
+    """
+
+    def __init__(self, out: str | Path):
+        self.out = Path(out).absolute()
+        self.work = self.out / ".work"
+        with output_errors(self.out):
+            self.work.mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> Self:
+        with output_errors(self.work):
+            self._lock = (self.work / "lock").open("w")
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self._lock.close()
+                raise BatchError(
+                    f"another batch is writing to {self.out}; wait for it, or choose another folder"
+                ) from None
+        self._by_key: dict[tuple[str, str, str], Path] = {}
+        self._alike: dict[object, set[Path]] = defaultdict(set)  # by content, and by folder and stem
+        for path in results(self.out):
+            self._add(path)
+        self._wanted: set[Path] = set()
+        self._facts = self._read_facts()
+        with output_errors(self.work):
+            self._notes = WholeWrites(self.work / "known.jsonl", "ab")
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._notes.close()
+        self._lock.close()
+
+    def facts(self, path: str, timezone: str | None) -> dict | None:
+        """What `examine` found in a file, if the file has not been changed since."""
+        facts = self._facts.get((path, timezone))
+        if facts is None:
+            return None
+        try:
+            now = os.stat(path)
+        except OSError:
+            return None
+        return facts if (facts["size"], facts["mtime_ns"]) == (now.st_size, now.st_mtime_ns) else None
+
+    def remember(self, path: str, timezone: str | None, facts: dict) -> None:
+        """Keep what `examine` found for later runs."""
+        if time.time_ns() - facts["mtime_ns"] < _RACY_NS:
+            return
+        self._facts[path, timezone] = facts
+        line = json.dumps([path, timezone, facts]).encode(errors="surrogateescape") + b"\n"
+        with output_errors(self.work / "known.jsonl"):
+            self._notes.write(line)
+
+    def _read_facts(self) -> dict[tuple[str, str | None], dict]:
+        known = {}
+        path = self.work / "known.jsonl"
+        if path.exists():
+            with path.open("rb") as file:
+                for line in file:
+                    try:
+                        name, timezone, facts = json.loads(line)
+                        known[name, timezone] = facts
+                    except ValueError:  # the line that was being written when the machine went
+                        continue
+        return known
+
+    def place(self, stem: str, camera: str, start_time: datetime | None, content: str, settings: str) -> Path:
+        """Where a result is or belongs; one of the same camera, content and settings has any stem."""
+        key = _folder_name(camera), content[:16], settings[:8]
+        if key not in self._by_key:
+            date = "unknown" if start_time is None else start_time.date().isoformat()
+            short = stem.encode()[:_MOST_STEM_BYTES].decode(errors="ignore")
+            name = f"{short}-{content[:16]}-{settings[:8]}.parquet"
+            self._by_key[key] = self.out / f"camera={_folder_name(camera)}" / f"date={date}" / name
+        self._wanted.add(self._by_key[key])
+        return self._by_key[key]
+
+    def is_done(self, result: Path) -> bool:
+        """Whether this result of `place` is complete."""
+        return result in self._alike.get(_parts(result)[1], ())
+
+    def finish(self, result: Path, work: Path) -> list[Path]:
+        """Take a result in that is complete, and remove what it replaces; returns the latter.
+
+        Replaced is the same video's result of other settings: of the same file and start time, or of the same
+        content, camera and start time.
+        """
+        self._add(result)
+        shutil.rmtree(work, ignore_errors=True)
+        stem, content, _ = _parts(result)
+        others = (self._alike[content] | self._alike[result.parent, stem]) - self._wanted
+        if not others:
+            return []
+        ours = describe(result)
+        replaced = [path for path in sorted(others) if _is_replaced(describe(path), ours)]
+        for path in replaced:
+            with output_errors(path):
+                path.unlink(missing_ok=True)
+            stem, content, _ = _parts(path)
+            self._alike[content].discard(path)
+            self._alike[path.parent, stem].discard(path)
+        return replaced
+
+    def _add(self, path: Path) -> None:
+        parts = _parts(path)
+        if parts is not None:
+            stem, content, settings = parts
+            self._by_key[path.parent.parent.name.removeprefix("camera="), content, settings] = path
+            self._alike[content].add(path)
+            self._alike[path.parent, stem].add(path)
+
+
+def results(out: str | Path) -> Iterator[Path]:
+    """Files of the results in a folder."""
+    for camera in sorted(Path(out).glob("camera=*")):
+        for folder, _, names in os.walk(camera):
+            yield from (Path(folder, name) for name in sorted(names) if name.endswith(".parquet"))
+
+
+def describe(result: Path) -> dict:
+    """What a result was made of, from its footer; BatchError when it is no result."""
+    arrow, parquet = import_parquet()
+    try:
+        kept = parquet.read_schema(result).metadata or {}
+        return json.loads(kept[b"crowdcount"])
+    except (OSError, KeyError, ValueError, arrow.ArrowException) as error:
+        raise BatchError(
+            f"{result} is not a result of crowdcount batch, or it is damaged; remove it"
+        ) from error
+
+
+def settings_digest(description: dict) -> str:
+    """Digest of all in a `Job.description` that the counts depend on, besides the video's content."""
+    chosen = {
+        name: description[name] for name in ("camera", "start_time", "model", "scene", "every", "split")
+    }
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
+
+
+def _is_replaced(theirs: dict, ours: dict) -> bool:
+    same = {name for name in ("source", "content", "camera", "start_time") if theirs.get(name) == ours[name]}
+    of_one_start = "start_time" in same and ours["start_time"] is not None
+    return (
+        {"source", "content"} <= same
+        or {"content", "camera", "start_time"} <= same
+        or ("source" in same and of_one_start)
+    )
+
+
+def _parts(path: Path) -> tuple[str, str, str] | None:
+    """Stem, content and settings in a result's name."""
+    found = _NAME.fullmatch(path.name)
+    return None if found is None else (found[1], found[2], found[3])
+
+
+def _folder_name(camera: str) -> str:
+    """A camera's name as a folder's: what a partition may not hold is written as %XX."""
+    return quote(camera, safe=_SAFE, errors="surrogateescape")

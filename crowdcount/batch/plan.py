@@ -1,0 +1,304 @@
+"""Which videos an archive holds, and for each its camera, model, scene and start time."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from ..errors import BatchError
+
+_SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
+#: A file that is named like this is a video; anything else that is given by its name is a list of videos.
+VIDEO_SUFFIXES = frozenset(f".{name}" for name in _SUFFIXES.split())
+_CODES = {
+    "Y": "[0-9]{4}",
+    "m": "[0-9]{2}",
+    "d": "[0-9]{2}",
+    "H": "[0-9]{2}",
+    "M": "[0-9]{2}",
+    "S": "[0-9]{2}",
+}
+_TOKEN = re.compile(r"(\{camera\}|%.|\*|\?|\{|\})")
+_TIME_IN_NAME = re.compile(
+    r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?([0-9]{2})[-_.]?([0-9]{2})[-_ .T]{0,3}"
+    r"([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?![0-9])"
+)
+_DATE_FOLDER = re.compile(r"[0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class CameraRule:
+    """What belongs to a camera; made from a table `[[batch.camera]]` or `name=…,match=…`.
+
+    Attributes
+    ----------
+    name : str
+    match : str or None
+        Pattern (`gate/*`) of the videos' paths inside their folder; None: those whose path says this name.
+    model, scene : str or None
+        Files; None: those of the command.
+    timezone : str or None
+        Where the camera stands, as "Europe/Rome": a container's UTC is turned into its wall-clock time.
+    """
+
+    name: str
+    match: str | None = None
+    model: str | None = None
+    scene: str | None = None
+    timezone: str | None = None
+
+    @classmethod
+    def from_table(cls, table: dict[str, object]) -> Self:
+        """Check a table of texts; BatchError for an unknown key, a missing name or an unknown time zone."""
+        known = list(cls.__dataclass_fields__)
+        for key, value in table.items():
+            if key not in known or not isinstance(value, str) or not value:
+                raise BatchError(f"a camera has texts named {', '.join(known)}, not {key} = {value!r}")
+        if "name" not in table:
+            raise BatchError('a camera needs a name: name = "entrance"')
+        rule = cls(**table)
+        if rule.timezone is not None:
+            try:
+                ZoneInfo(rule.timezone)
+            except (KeyError, ValueError, OSError):
+                raise BatchError(
+                    f"there is no time zone {rule.timezone!r}; expected one as Europe/Rome"
+                ) from None
+        return rule
+
+
+def parse_camera(text: str) -> CameraRule:
+    """Read "name=entrance,match=gate/*", or a table as JSON; BatchError for other texts."""
+    if text.startswith("{"):
+        return CameraRule.from_table(json.loads(text))
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(separator for _, separator, _ in parts):
+        raise BatchError(f"a camera is given as name=NAME,match=PATTERN,model=FILE,scene=FILE, not {text!r}")
+    return CameraRule.from_table({key.strip(): value.strip() for key, _, value in parts})
+
+
+class PathPattern:
+    """How a path says its camera and its start time: "{camera}/%Y-%m-%d/%H%M%S*".
+
+    `%Y %m %d %H %M %S` stand for the time, `*` for anything within a name, `?` for a character. The pattern
+    is laid on the end of the path, without the file's suffix.
+    """
+
+    def __init__(self, text: str):
+        self.text = text
+        self.names_camera = "{camera}" in text
+        seen: set[str] = set()
+        parts = [self._part(token, seen) for token in _TOKEN.split(text)]
+        self._has_time = {"Y", "m", "d"} <= seen
+        if seen - {"camera"} and not self._has_time:
+            raise BatchError(f"the pattern {text!r} has a time without %Y, %m and %d; add them, or use *")
+        self._depth = text.count("/") + 1
+        self._regex = re.compile("".join(parts))
+
+    @staticmethod
+    def _part(token: str, seen: set[str]) -> str:
+        if token in ("*", "?"):
+            return "[^/]*" if token == "*" else "[^/]"
+        if token in ("{", "}") or (token.startswith("%") and len(token) == 2 and token[1] not in _CODES):
+            known = " ".join(f"%{code}" for code in _CODES)
+            raise BatchError(f"a pattern knows {{camera}}, {known}, * and ?, not {token!r}")
+        name = "camera" if token == "{camera}" else token[1:] if _TOKEN.fullmatch(token) else None
+        if name is None:
+            return re.escape(token)
+        if name in seen:
+            return f"(?P={name})"
+        seen.add(name)
+        return f"(?P<{name}>{_CODES.get(name, '[^/]+')})"
+
+    def read(self, path: str) -> tuple[str | None, datetime | None] | None:
+        """Camera and start time in a path with "/", each None when the pattern has none; None: no match."""
+        parts = path.split("/")
+        parts[-1] = Path(parts[-1]).stem
+        found = self._regex.fullmatch("/".join(parts[-self._depth :]))
+        if found is None:
+            return None
+        values = found.groupdict()
+        camera = values.pop("camera", None)
+        if not self._has_time:
+            return camera, None
+        time = _time(*(values.get(code, "0") for code in _CODES))
+        return None if time is None else (camera, time)
+
+
+def parse_pattern(text: str) -> PathPattern:
+    """`PathPattern` of a text; BatchError when it is none."""
+    return PathPattern(text)
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video of an archive.
+
+    Attributes
+    ----------
+    path : str
+        Where it is, absolute.
+    label : str
+        Its path inside the folder that was given, or as it was listed.
+    camera : str
+    start_time : datetime or None
+        Wall-clock time of its first frame as its name says.
+    model, scene, timezone : str or None
+        Of its camera; see `CameraRule`.
+    problem : str or None
+        Why it cannot be counted.
+    """
+
+    path: str
+    label: str
+    camera: str = ""
+    start_time: datetime | None = None
+    model: str | None = None
+    scene: str | None = None
+    timezone: str | None = None
+    problem: str | None = None
+
+
+def plan_videos(
+    inputs: Sequence[str],
+    *,
+    patterns: Sequence[PathPattern] = (),
+    cameras: Sequence[CameraRule] = (),
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> list[Video]:
+    """Find the videos of an archive.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Folders (with all that is in them), videos, files that list one path per line (or separated by NUL),
+        and "-" for such a list on the standard input.
+    patterns : sequence of PathPattern
+        The first one that fits a path says its camera and start time. Without any, the camera is the nearest
+        folder that is no date, and the time is looked for in the file's name.
+    cameras : sequence of CameraRule
+        The first one that fits a video is its camera's.
+    include, exclude : sequences of str
+        Patterns of file names or paths (`*.mp4`, `gate/*`); by default every file named like a video.
+
+    Returns
+    -------
+    list of Video
+        In natural order; each file once.
+
+    Raises
+    ------
+    BatchError
+        When an input does not exist or is no folder, video or list, or nothing is found.
+    """
+    found: dict[str, Video] = {}
+    for path, label in _found(inputs, include, exclude):
+        absolute = os.path.abspath(path)
+        if absolute not in found:
+            found[absolute] = _video(absolute, label, patterns, cameras)
+    if not found:
+        raise BatchError(
+            f"no video in {', '.join(inputs)}; expected files named {' '.join(sorted(VIDEO_SUFFIXES))}"
+            " or --include patterns"
+        )
+    return sorted(found.values(), key=lambda video: _natural(video.path))
+
+
+def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]:
+    """Path and label of each video."""
+    for given in inputs:
+        if given == "-":
+            yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
+        elif os.path.isdir(given):
+            for folder, folders, names in os.walk(given):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                for name in names:
+                    path = os.path.join(folder, name)
+                    label = os.path.relpath(path, given).replace(os.sep, "/")
+                    if _is_wanted(label, include, exclude):
+                        yield path, label
+        elif not os.path.isfile(given):
+            raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")
+        elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
+            yield given, given.replace(os.sep, "/")
+        else:
+            try:
+                content = Path(given).read_bytes()
+            except OSError as error:
+                raise BatchError(
+                    f"{given} cannot be read ({error.strerror}); check its permissions"
+                ) from error
+            yield from _listed(content, given, Path(given).parent)
+
+
+def _is_wanted(label: str, include: Iterable[str], exclude: Iterable[str]) -> bool:
+    def fits(patterns: Iterable[str]) -> bool:
+        return any(
+            fnmatch(label, pattern) or fnmatch(label.rsplit("/", 1)[-1], pattern) for pattern in patterns
+        )
+
+    wanted = fits(include) if include else Path(label).suffix.lower() in VIDEO_SUFFIXES
+    return wanted and not fits(exclude)
+
+
+def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Paths of a list: relative ones begin at its folder."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise BatchError(
+            f"{name} is no list of videos: it is not text; give a folder, a video or a list"
+        ) from None
+    lines = text.split("\0") if "\0" in text else text.splitlines()
+    for line in lines:
+        if line.strip() and not line.startswith("#"):
+            yield str(folder / line.strip()), line.strip().replace(os.sep, "/")
+
+
+def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequence[CameraRule]) -> Video:
+    whole = path.replace(os.sep, "/")
+    read = next((found for pattern in patterns if (found := pattern.read(whole)) is not None), None)
+    camera, start_time = read or (None, None)
+    if camera is None and not any(pattern.names_camera for pattern in patterns):
+        camera = _nearest_folder(whole)
+    if not patterns:
+        start_time = _time_in_name(Path(path).stem)
+    for rule in cameras:
+        if fnmatch(label, rule.match) if rule.match is not None else rule.name == camera:
+            return Video(path, label, rule.name, start_time, rule.model, rule.scene, rule.timezone)
+    if camera is None:
+        wanted = " or ".join(pattern.text for pattern in patterns)
+        return Video(
+            path, label, problem=f"its path does not fit the pattern {wanted}; rename it or correct that"
+        )
+    return Video(path, label, camera, start_time)
+
+
+def _nearest_folder(path: str) -> str:
+    folders = [part for part in path.split("/")[:-1] if part]
+    return next((part for part in reversed(folders) if not _DATE_FOLDER.fullmatch(part)), "camera")
+
+
+def _time_in_name(stem: str) -> datetime | None:
+    found = _TIME_IN_NAME.search(stem)
+    return None if found is None else _time(*found.groups())
+
+
+def _time(*parts: str) -> datetime | None:
+    try:
+        return datetime(*map(int, parts))
+    except ValueError:
+        return None
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"([0-9]+)", text)
+    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]

@@ -1,0 +1,338 @@
+"""What a batch found out about each camera over time: mean, maximum and flagged frames per interval."""
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from .. import pages
+from ..drawing import clock
+from ..errors import BatchError, OutputError
+from ..storage import atomic_path, check_writable
+from .catalogue import describe, results
+
+#: Lengths of the intervals, seconds.
+INTERVALS = {"1min": 60, "15min": 900, "hour": 3600, "day": 86400}
+_NAMES = {"1min": "a minute", "15min": "15 minutes", "hour": "an hour", "day": "a day"}
+#: What a report can be written as.
+SUFFIXES = (".csv", ".png", ".html")
+COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
+_BLUE, _PALE, _GREY = "#1d5c96", "#9cc0e0", "#7a7a7a"
+_MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
+
+# A video without a start time is its own time line: its intervals count from its first frame, and are never
+# put together with another's.
+_QUERY = """
+SELECT
+    camera,
+    CASE WHEN time IS NULL THEN parse_filename(filename, true) END AS video,
+    CASE WHEN time IS NULL THEN floor(time_s / $length) * $length END AS second,
+    CASE WHEN time IS NOT NULL
+        THEN time_bucket(to_seconds($length), time, TIMESTAMP '2000-01-01') END AS start,
+    count(*) AS frames,
+    count(count) AS counted,
+    avg(count) AS mean,
+    max(count) AS most,
+    arg_max(time, (count, -epoch_us(time))) FILTER (WHERE count IS NOT NULL) AS time_of_max,
+    arg_max(time_s, (count, -time_s)) FILTER (WHERE count IS NOT NULL) AS second_of_max,
+    avg(CASE WHEN flags = '' THEN 0.0 ELSE 1.0 END) AS flagged
+FROM read_parquet($files, hive_partitioning = true, hive_types = {'camera': VARCHAR, 'date': VARCHAR},
+                  filename = true)
+WHERE ($since IS NULL OR time >= $since) AND ($until IS NULL OR time < $until)
+GROUP BY ALL
+ORDER BY camera, start NULLS LAST, video, second
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One interval of a camera.
+
+    Attributes
+    ----------
+    camera : str
+    video : str or None
+        Name of the result, for a video whose start time is unknown: it is a time line of its own.
+    start : datetime or float
+        When the interval begins; seconds since the first frame for a video whose start time is unknown.
+    frames, counted : int
+        Frames in it, and those of them that could be decoded.
+    mean, max : float or None
+        Of the counts of its frames; None when none could be counted.
+    time_of_max : datetime, float or None
+        When the count was highest first, as `start`.
+    flagged : float
+        Share of its frames that carry a flag, 0 to 1.
+    """
+
+    camera: str
+    video: str | None
+    start: datetime | float
+    frames: int
+    counted: int
+    mean: float | None
+    max: float | None
+    time_of_max: datetime | float | None
+    flagged: float
+
+
+def summarise(
+    out: str | Path,
+    interval: str = "hour",
+    *,
+    cameras: Sequence[str] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Row]:
+    """Sum up the results in a folder of `run_batch`.
+
+    Parameters
+    ----------
+    out : path
+    interval : "1min", "15min", "hour" or "day"
+    cameras : sequence of str
+        These only; all when empty.
+    since, until : datetime, optional
+        Wall-clock times, `until` itself left out; videos whose start time is unknown are then left out too.
+
+    Returns
+    -------
+    list of Row
+        By camera and time.
+
+    Raises
+    ------
+    BatchError
+        When there is no result, or one is damaged.
+    OutputError
+        When duckdb or pyarrow is missing.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise OutputError("a report needs duckdb: pip install 'crowdcount[batch]'") from None
+    if not Path(out).is_dir():
+        raise BatchError(f"{out} is not a folder; give the folder of results that crowdcount batch made")
+    files = [str(path) for path in results(out)]
+    if not files:
+        raise BatchError(f"{out} holds no results; give the folder that crowdcount batch wrote to")
+    wanted = {"length": INTERVALS[interval], "files": files, "since": since, "until": until}
+    try:
+        with duckdb.connect() as database:
+            found = database.execute(_QUERY, wanted).fetchall()
+    except duckdb.Error as error:
+        for path in files:
+            describe(path)  # says which one is damaged
+        raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
+    rows = []
+    for camera, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
+        if not cameras or camera in cameras:
+            when = (second, time_s) if start is None else (start, time)
+            rows.append(Row(camera, video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
+    if not rows:
+        raise BatchError(f"{out} has no counts of {', '.join(cameras) or 'any camera'} in that time")
+    return rows
+
+
+def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str) -> None:
+    """Write a report as a table (.csv), a chart (.png) or a page (.html); OutputError when that fails."""
+    for path in paths:
+        check_writable(path, SUFFIXES)
+    for path in map(Path, paths):
+        if path.suffix.lower() == ".html":
+            _write_page(rows, path, interval)
+            continue
+        content = _csv(rows) if path.suffix.lower() == ".csv" else _chart(rows, "png", interval)
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content)
+
+
+def text_table(rows: Sequence[Row]) -> str:
+    """A report for a terminal."""
+    cells = [[*COLUMNS[:1], *COLUMNS[2:]]] + [_cells(row) for row in rows]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k in (0, 1) else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )
+
+
+def _cells(row: Row) -> list[str]:
+    name = row.camera if row.video is None else f"{row.camera}/{row.video}"
+    return [
+        name,
+        _when(row.start),
+        str(row.frames),
+        str(_short(row.mean)),
+        str(_short(row.max)),
+        _when(row.time_of_max),
+        f"{row.flagged:.1%}",
+    ]
+
+
+def _short(value: float | None) -> float | str:
+    return "" if value is None else round(value, 1)
+
+
+def _when(time: datetime | float | None) -> str:
+    if time is None:
+        return ""
+    return time.isoformat(sep=" ", timespec="seconds") if isinstance(time, datetime) else clock(time)
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    import csv
+
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        times = [
+            time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:g}"
+            for time in (row.start, row.time_of_max)
+        ]
+        counts = ["" if value is None else f"{value:.4f}" for value in (row.mean, row.max)]
+        writer.writerow(
+            [row.camera, row.video or "", times[0], row.frames, *counts, times[1], f"{row.flagged:.4f}"]
+        )
+    return text.getvalue().encode()
+
+
+def _lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each time line: a camera's, or a video's whose start time is unknown."""
+    lines: dict[str, list[Row]] = {}
+    for row in rows:
+        lines.setdefault(row.camera if row.video is None else f"{row.camera}/{row.video}", []).append(row)
+    return lines
+
+
+def _chart(rows: Sequence[Row], format: str, interval: str, most: int = 12) -> bytes:
+    """Mean and maximum over time, one strip for each of the first `most` time lines."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    lines = _lines(rows)
+    shown = list(lines.items())[:most]
+    figure = Figure(figsize=(10, 0.7 + 1.9 * len(shown)), dpi=150, layout="constrained")
+    strips = figure.subplots(len(shown), squeeze=False)[:, 0]
+    for axes, (name, line) in zip(strips, shown, strict=True):
+        times = [row.start for row in line]
+        step = float(INTERVALS[interval])
+        if isinstance(times[0], datetime):
+            step = timedelta(seconds=step)
+        means, tops = _with_gaps(line, step)
+        axes.plot(*tops, color=_PALE, linewidth=1.1, label="maximum", marker=_marker(line), markersize=3)
+        axes.plot(*means, color=_BLUE, linewidth=1.4, label="mean", marker=_marker(line), markersize=3)
+        axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
+        axes.set_xlim(times[0] - step / 2, times[-1] + step / 2)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+        if isinstance(times[0], datetime):
+            locator = AutoDateLocator(minticks=3, maxticks=9)
+            axes.xaxis.set_major_locator(locator)
+            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        else:
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: clock(second)))
+        if len(lines) > 1:
+            axes.set_title(name, loc="left", fontsize=9, color=_GREY, parse_math=False)
+        axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
+        axes.tick_params(colors=_GREY, labelsize=8, length=0)
+        for side in ("left", "top", "right"):
+            axes.spines[side].set_visible(False)
+    strips[0].set_ylabel("people", color=_GREY, fontsize=8)
+    strips[0].legend(
+        loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=8, frameon=False, labelcolor=_GREY
+    )
+    if len(lines) > most:
+        figure.supxlabel(f"and {len(lines) - most} more", fontsize=8, color=_GREY)
+    content = io.BytesIO()
+    # A drawing stands on a page that may be dark.
+    options = {"transparent": True, "metadata": {"Date": None}} if format == "svg" else {}
+    figure.savefig(content, format=format, **options)
+    return content.getvalue()
+
+
+def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[tuple, tuple]:
+    """Times with means, times with maxima; NaN between intervals that do not follow each other."""
+    times, means, tops = [], [], []
+    for row in line:
+        if times and row.start - times[-1] > 1.5 * step:
+            times.append(times[-1] + step)
+            means.append(math.nan)
+            tops.append(math.nan)
+        times.append(row.start)
+        means.append(math.nan if row.mean is None else row.mean)
+        tops.append(math.nan if row.max is None else row.max)
+    return (times, means), (times, tops)
+
+
+def _marker(line: Sequence[Row]) -> str | None:
+    return "o" if len(line) <= 40 else None
+
+
+def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
+    lines = _lines(rows)
+    overview = [_overview(name, line) for name, line in lines.items()]
+    header = ["camera", "frames", "mean", "max", "time of max", "flagged"]
+    parts = [
+        pages.paragraph(f"People per frame, in intervals of {_NAMES[interval]}. {_span(rows)}", note=True),
+        pages.section("All cameras", pages.table(header, overview)),
+    ]
+    for name, line in list(lines.items())[:_MOST_LINES]:
+        table = [
+            [
+                _when(r.start),
+                r.frames,
+                _short(r.mean),
+                _short(r.max),
+                _when(r.time_of_max),
+                f"{r.flagged:.1%}",
+            ]
+            for r in line[:_MOST_ROWS]
+        ]
+        drawing = pages.picture(_chart(line, "svg", interval), f"Mean and maximum over time of {name}")
+        more = [
+            pages.paragraph(f"The first {_MOST_ROWS} of {len(line)} intervals; the .csv has all.", note=True)
+        ]
+        parts.append(
+            pages.section(
+                name,
+                drawing,
+                pages.table(["start", *header[1:]], table),
+                *(more if len(line) > _MOST_ROWS else []),
+            )
+        )
+    if len(lines) > _MOST_LINES:
+        text = f"The first {_MOST_LINES} of {len(lines)} in detail; name others with --camera."
+        parts.append(pages.paragraph(text, note=True))
+    pages.write_page(path, "People counted", parts)
+
+
+def _overview(name: str, line: Sequence[Row]) -> list[str | float]:
+    """A time line as a whole, in one row of the page's first table."""
+    known = [row for row in line if row.max is not None]
+    top = max(known, key=lambda row: row.max, default=None)
+    n_frames = sum(row.frames for row in line)
+    return [
+        name,
+        n_frames,
+        _short(_mean(line)),
+        _short(top and top.max),
+        _when(top and top.time_of_max),
+        f"{sum(row.flagged * row.frames for row in line) / n_frames:.1%}",
+    ]
+
+
+def _mean(line: Sequence[Row]) -> float | None:
+    known = [row for row in line if row.mean is not None]
+    return sum(row.mean * row.counted for row in known) / sum(row.counted for row in known) if known else None
+
+
+def _span(rows: Sequence[Row]) -> str:
+    times = [row.start for row in rows if isinstance(row.start, datetime)]
+    return f"{_when(min(times))} to {_when(max(times))}." if times else "No video says when it began."

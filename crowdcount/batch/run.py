@@ -1,0 +1,343 @@
+"""Counting an archive: each video is examined, cut where it is long, counted and joined, unless done."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import OutputError
+from ..model import load_model
+from ..results import import_parquet
+from ..scene import load_scene
+from ..storage import output_errors
+from ..video import Landmark
+from . import work
+from .catalogue import Catalogue, settings_digest
+from .engines import Engine, Finished, Progress
+from .plan import Video
+from .segments import SEGMENT_S, WARM_UP_S, Segment, seams, segments
+from .work import Job, file_digest, task_of
+from .worker import Limits, Outcome
+
+#: Tasks that are handed out for each worker: one that it does, one that it finds waiting.
+_AHEAD = 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """What holds for all videos of a batch.
+
+    Attributes
+    ----------
+    model, scene : str or None
+        Files for the cameras that have none of their own.
+    every : int
+        Count each so many frames.
+    segment_s, warm_up_s : float
+        See `crowdcount.batch.segments`; a `segment_s` of 0 cuts nothing.
+    limits : Limits
+        `limits.total_s` holds for a video: the time of all workers on it together.
+    """
+
+    model: str | None = None
+    scene: str | None = None
+    every: int = 1
+    segment_s: float = SEGMENT_S
+    warm_up_s: float = WARM_UP_S
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass
+class BatchSummary:
+    """What became of an archive.
+
+    Attributes
+    ----------
+    counted, done_before, replaced : int
+        Videos counted now, found done, and results of other settings that the new ones took the place of.
+    frames : int
+        Frames counted now.
+    failed : list of (str, str)
+        Label and reason of each video that could not be counted.
+    seconds : float
+    """
+
+    counted: int = 0
+    done_before: int = 0
+    replaced: int = 0
+    frames: int = 0
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class BatchWatcher(Protocol):
+    """Is told how a batch goes; see `crowdcount.batch.progress`."""
+
+    def begun(self, n_videos: int, n_bytes: int) -> None:
+        """The work on so many videos, so many bytes together, is about to start."""
+
+    def working(self, worker: str, label: str, done: int, of: int | None, video_share: float) -> None:
+        """A worker has done so many frames of about so many (None: unknown); `video_share` in bytes."""
+
+    def resting(self, worker: str) -> None:
+        """A worker has ended its task."""
+
+    def finished(self, label: str, what: str, n_bytes: int, counted: bool) -> None:
+        """A video is counted, was done before, or failed; all its bytes are done with."""
+
+    def details(self, text: str) -> None:
+        """The traceback of a bug."""
+
+
+@dataclass(eq=False)
+class _Case:
+    """A video on its way."""
+
+    video: Video
+    n_bytes: int
+    job: Job | None = None
+    cuts: list[tuple[int, int]] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
+    progress: dict[int, float] = field(default_factory=dict)  # share of each segment that is counted
+    n_waiting: int = 0
+    n_under_way: int = 0
+    spent_s: float = 0.0
+    failed: bool = False
+    facts: dict | None = None
+
+    @property
+    def share(self) -> float:
+        """How much of it is counted, 0 to 1."""
+        return sum(self.progress.values()) / max(1, len(self.segments))
+
+
+def run_batch(
+    videos: Sequence[Video], out: str | Path, engine: Engine, options: Options, watcher: BatchWatcher
+) -> BatchSummary:
+    """Count the videos that are not done yet into their files in `out`.
+
+    It can be ended at any moment, however roughly: the same call goes on from the segments that are complete,
+    and the results are the same to the byte.
+
+    Raises
+    ------
+    ModelError, SceneError
+        When the file of any camera cannot be read: then nothing is counted.
+    OutputError
+        When results cannot be written, or pyarrow is missing.
+    BatchError
+        When another batch is writing to `out`.
+    """
+    import_parquet()
+    began = time.monotonic()
+    with closing(engine), Catalogue(out) as catalogue:
+        batch = _Batch(videos, catalogue, engine, options, watcher)
+        batch.run()
+    batch.summary.seconds = time.monotonic() - began
+    return batch.summary
+
+
+class _Batch:
+    def __init__(
+        self, videos: Sequence[Video], catalogue: Catalogue, engine: Engine, options: Options, watcher
+    ):
+        self.summary = BatchSummary()
+        self._catalogue = catalogue
+        self._engine = engine
+        self._options = options
+        self._watcher = watcher
+        self._files = _Files(options, videos)
+        self._cases = [_Case(video, _size(video.path)) for video in videos]
+        self._ready: deque[tuple[_Case, dict, Callable]] = deque()
+        self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}
+        self._results: set[str] = set()  # of this run: of two equal videos, one is counted
+
+    def run(self) -> None:
+        self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))
+        coming = iter(self._cases)
+        exhausted = False
+        while True:
+            while len(self._under_way) < _AHEAD * max(1, self._engine.n_workers):
+                if self._ready:
+                    self._submit(*self._ready.popleft())
+                elif exhausted:
+                    break
+                else:
+                    case = next(coming, None)
+                    if case is None:
+                        exhausted = True
+                    else:
+                        self._examine(case)
+            if not self._under_way:
+                return
+            self._hear(self._engine.events.get())
+
+    def _submit(self, case: _Case, task: dict, then: Callable[[_Case, object], None]) -> None:
+        limits = self._options.limits
+        if case.failed:
+            return
+        if limits.total_s is not None:
+            limits = Limits(max(0.0, limits.total_s - case.spent_s), limits.silent_s, limits.retries)
+        case.n_under_way += 1
+        self._under_way[self._engine.submit(task, limits)] = case, task, then
+
+    def _hear(self, event: Progress | Finished) -> None:
+        if event.number not in self._under_way:
+            return  # what came late from a cluster
+        case, task, then = self._under_way[event.number]
+        if isinstance(event, Progress):
+            segment = task["arguments"].get("segment")
+            if segment is not None and event.of:
+                case.progress[segment["index"]] = min(1.0, event.done / event.of)
+            self._watcher.working(
+                event.worker, case.video.label, event.done, event.of, case.share * case.n_bytes
+            )
+            return
+        del self._under_way[event.number]
+        case.n_under_way -= 1
+        self._watcher.resting(event.worker)
+        case.spent_s += event.outcome.seconds
+        if event.outcome.error is not None:
+            self._fail(case, event.outcome)
+        elif not case.failed:
+            then(case, event.outcome.result)
+
+    def _fail(self, case: _Case, outcome: Outcome) -> None:
+        if outcome.kind == "output":
+            raise OutputError(f"{outcome.error}; then run the same command again")
+        if outcome.details:
+            self._watcher.details(outcome.details)
+        if not case.failed:
+            case.failed = True
+            self._end(case, f"failed: {outcome.error}")
+            self.summary.failed.append((case.video.label, outcome.error))
+
+    def _end(self, case: _Case, what: str, counted: bool = False) -> None:
+        self._watcher.finished(case.video.label, what, case.n_bytes, counted)
+
+    def _examine(self, case: _Case) -> None:
+        video = case.video
+        if video.problem is not None:
+            self._fail(case, Outcome(error=video.problem, kind="input"))
+            return
+        facts = self._catalogue.facts(video.path, video.timezone)
+        if facts is not None:
+            self._plan(case, facts)
+        else:
+            task = task_of(work.examine, path=video.path, timezone=video.timezone)
+            self._ready.append((case, task, self._remember))
+
+    def _remember(self, case: _Case, facts: dict) -> None:
+        self._catalogue.remember(case.video.path, case.video.timezone, facts)
+        self._plan(case, facts)
+
+    def _plan(self, case: _Case, facts: dict) -> None:
+        """Now that it is known what a video is: done, short or long."""
+        options, video = self._options, case.video
+        start_time = video.start_time
+        if start_time is None and facts["recorded"] is not None:
+            start_time = datetime.fromisoformat(facts["recorded"])
+        case.cuts = seams(facts["frames"], facts["fps"], options.every, options.segment_s, options.warm_up_s)
+        model, scene = self._files.of(video)
+        job = Job(
+            path=video.path,
+            label=video.label,
+            camera=video.camera,
+            size=facts["size"],
+            mtime_ns=facts["mtime_ns"],
+            content=facts["content"],
+            start_time=None if start_time is None else start_time.isoformat(),
+            model=model,
+            model_digest=self._files.digest(model) if model else self._files.bundled,
+            scene=scene,
+            scene_digest=self._files.digest(scene) if scene else None,
+            every=options.every,
+            split=(options.segment_s, options.warm_up_s) if case.cuts else None,
+            work="",
+            result="",
+        )
+        settings = settings_digest(job.description())
+        result = self._catalogue.place(Path(video.path).stem, video.camera, start_time, job.content, settings)
+        folder = self._catalogue.work / f"{job.content[:16]}-{settings[:8]}"
+        case.job = job = Job(**vars(job) | {"work": str(folder), "result": str(result)})
+        if self._catalogue.is_done(result) or job.result in self._results:
+            self.summary.done_before += 1
+            self._end(case, "is done already")
+            return
+        self._results.add(job.result)
+        if case.cuts:
+            starts = [start for start, _ in case.cuts]
+            with output_errors(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+            self._ready.appendleft((case, task_of(work.sample, job=job, starts=starts), self._cut))
+        else:
+            self._cut(case, None)
+
+    def _cut(self, case: _Case, marks: list[dict] | None) -> None:
+        landmarks = None if marks is None else [Landmark(**mark) for mark in marks]
+        case.segments = segments(case.cuts, landmarks)
+        missing = case.segments
+        if len(case.segments) > 1:
+            missing = [part for part in case.segments if not work.segment_path(case.job, part.index).exists()]
+            case.progress = {part.index: 1.0 for part in case.segments if part not in missing}
+        case.n_waiting = len(missing)
+        tasks = [(case, task_of(work.count, job=case.job, segment=part), self._counted) for part in missing]
+        self._ready.extendleft(reversed(tasks))
+        if not missing:
+            self._join(case)
+
+    def _counted(self, case: _Case, n_rows: int) -> None:
+        case.n_waiting -= 1
+        if case.n_waiting == 0:
+            if len(case.segments) > 1:
+                self._join(case)
+            else:
+                self._finish(case, n_rows)
+
+    def _join(self, case: _Case) -> None:
+        task = task_of(work.join, job=case.job, n_segments=len(case.segments))
+        self._ready.appendleft((case, task, self._finish))
+
+    def _finish(self, case: _Case, n_rows: int) -> None:
+        replaced = self._catalogue.finish(Path(case.job.result), Path(case.job.work))
+        self.summary.counted += 1
+        self.summary.frames += n_rows
+        self.summary.replaced += len(replaced)
+        self._end(case, f"{n_rows} frames in {case.spent_s:.1f} s", counted=True)
+
+
+class _Files:
+    """The models and scenes of the cameras: read once, so that a bad one shows before anything is counted."""
+
+    def __init__(self, options: Options, videos: Iterable[Video]):
+        self._options = options
+        self._digests: dict[str, str] = {}
+        with resources.as_file(resources.files("crowdcount") / "default-model.npz") as path:
+            self.bundled = file_digest(path)
+        models = dict.fromkeys([options.model, *(video.model for video in videos)])
+        scenes = dict.fromkeys([options.scene, *(video.scene for video in videos)])
+        for load, paths in ((load_model, models), (load_scene, scenes)):
+            for path in filter(None, paths):
+                load(path)
+                self._digests[str(Path(path).absolute())] = file_digest(path)
+
+    def of(self, video: Video) -> tuple[str | None, str | None]:
+        """Model and scene of a video's camera, absolute."""
+        chosen = (video.model or self._options.model, video.scene or self._options.scene)
+        return tuple(None if path is None else str(Path(path).absolute()) for path in chosen)
+
+    def digest(self, path: str) -> str:
+        """SHA-256 of such a file."""
+        return self._digests[path]
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,318 @@
+"""What a worker is asked to do: tasks of plain values, so that they can be sent anywhere."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from .. import __version__
+from ..counting import ASSUMED_RATE, choose_scene, learning_frames, make_pipeline, open_counting
+from ..errors import BatchError, VideoError
+from ..model import CounterModel, default_model, load_model
+from ..results import FrameCount, import_parquet, row_cells
+from ..scene import Scene, load_scene
+from ..storage import atomic_path, load_arrays, output_errors, save_arrays
+from ..video import Landmark, Position, open_source
+from .containers import creation_time
+from .segments import Segment
+
+#: Told the frames that are done, and about how many there are.
+Report = Callable[[int, int | None], None]
+_READ_BYTES = 1 << 22
+_SAMPLE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """How one video is counted into one file.
+
+    Attributes
+    ----------
+    path, label, camera : str
+        See `crowdcount.batch.plan.Video`.
+    size, mtime_ns : int
+        The file's length in bytes and the time of its last change: it must not change while it is counted.
+    content : str
+        SHA-256 of the file's bytes.
+    start_time : str or None
+        Wall-clock time of the first frame, ISO 8601.
+    model, scene : str or None
+        Files; None: the bundled model, the scene that the model brings or that is estimated.
+    model_digest, scene_digest : str or None
+        SHA-256 of these files.
+    every : int
+        Each so many frames are counted.
+    split : (segment_s, warm_up_s) or None
+        How the video is cut; None: not at all.
+    work : str
+        Folder for what is not finished.
+    result : str
+        The file to make.
+    """
+
+    path: str
+    label: str
+    camera: str
+    size: int
+    mtime_ns: int
+    content: str
+    start_time: str | None
+    model: str | None
+    model_digest: str | None
+    scene: str | None
+    scene_digest: str | None
+    every: int
+    split: tuple[float, float] | None
+    work: str
+    result: str
+
+    def description(self) -> dict:
+        """All that a result depends on, and where it came from: kept in its file."""
+        return {
+            "camera": self.camera,
+            "start_time": self.start_time,
+            "content": self.content,
+            "model": self.model_digest,
+            "scene": self.scene_digest,
+            "every": self.every,
+            "split": self.split,
+            "source": self.path,
+            "crowdcount": __version__,
+        }
+
+
+def examine(path: str, timezone: str | None, report: Report) -> dict:
+    """What a video is: `content` (SHA-256), `size`, `mtime_ns`, `frames`, `fps`, `recorded` (ISO 8601).
+
+    Raises
+    ------
+    VideoError
+        When it is no video that decodes.
+    """
+    try:
+        before = os.stat(path)
+        with open_source(path) as source:
+            info = source.info
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            while chunk := file.read(_READ_BYTES):
+                digest.update(chunk)
+                report(0, None)
+        recorded = creation_time(path)
+    except OSError as error:
+        raise VideoError(
+            f"{path} cannot be read ({error.strerror}); check its place and permissions"
+        ) from error
+    if recorded is not None:
+        recorded = recorded.astimezone(ZoneInfo(timezone or "UTC")).replace(tzinfo=None)
+    return {
+        "content": digest.hexdigest(),
+        "size": before.st_size,
+        "mtime_ns": before.st_mtime_ns,
+        "frames": info.frame_count,
+        "fps": info.fps,
+        "recorded": None if recorded is None else recorded.isoformat(),
+    }
+
+
+def sample(job: Job, starts: list[int], report: Report) -> list[Landmark] | None:
+    """Keep what all segments of a video share: its scene, and frames of it to learn the empty scene from.
+
+    Returns
+    -------
+    list of Landmark or None
+        Where passes can start, for frame numbers; None where the video cannot be cut.
+    """
+    kept = Path(job.work, "sample.npz")
+    if not kept.exists():
+        model = _model(job.model, job.model_digest)
+        with open_source(job.path) as source:
+            landmarks = source.landmarks(starts)
+            report(0, None)
+            scene = choose_scene(_scene(job.scene, job.scene_digest), model, source)
+            report(0, None)
+            rate = (source.info.fps or ASSUMED_RATE) / job.every
+            frames = learning_frames(make_pipeline(model, scene, rate), source)
+        scene.save(Path(job.work, "scene.npz"))
+        places = None if landmarks is None else [[mark.frame, mark.stamp_s] for mark in landmarks]
+        save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, {"landmarks": places})
+    _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
+    return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]
+
+
+def count(job: Job, segment: Segment, report: Report) -> int:
+    """Count a segment into its file, or a whole video into its result; returns the number of rows."""
+    target = None if segment == Segment(0, 0, None, None) else segment_path(job, segment.index)
+    options = {"scene": _scene(job.scene, job.scene_digest)}
+    if target is not None:
+        arrays, _ = load_arrays(Path(job.work, "sample.npz"), "sample", _SAMPLE_VERSION, BatchError)
+        options["learning"] = list(arrays["frames"])
+        options["scene"] = load_scene(Path(job.work, "scene.npz"))
+        options["start"] = segment.start
+        options["end"] = None if segment.end is None else Position(frame=segment.end)
+    _check_unchanged(job)
+    rows = []
+    with open_counting(
+        job.path, model=_model(job.model, job.model_digest), every=job.every, **options
+    ) as counting:
+        expected = counting.expected_frames
+        with closing(counting.frames()) as frames:
+            for done, item in enumerate(frames, start=1):
+                if item.row.frame >= segment.first:
+                    rows.append(item.row)
+                report(done, expected)
+    _check_unchanged(job)
+    table = counts_table(rows, job.start_time)
+    if target is None:
+        write_result(job, [table])
+    else:
+        _, parquet = import_parquet()
+        with atomic_path(target) as temporary:
+            parquet.write_table(table, temporary)
+    return len(rows)
+
+
+def join(job: Job, n_segments: int, report: Report) -> int:
+    """Make a video's result of its segments' files; returns the number of rows."""
+    _, parquet = import_parquet()
+
+    def tables():
+        for index in range(n_segments):
+            table = parquet.read_table(segment_path(job, index))
+            report(0, None)
+            yield table
+
+    return write_result(job, tables())
+
+
+def segment_path(job: Job, index: int) -> Path:
+    """File of the counts of one segment of a video."""
+    return Path(job.work, f"{index:05}.parquet")
+
+
+def counts_table(rows: list[FrameCount], start_time: str | None):
+    """Rows as a pyarrow table: `frame, time_s, time, count, low, high, flags`; `time` null when unknown."""
+    arrow, _ = import_parquet()
+    begin = None if start_time is None else datetime.fromisoformat(start_time)
+    numbers = dict.fromkeys(("count", "low", "high"), arrow.float64())
+    schema = arrow.schema(
+        {
+            "frame": arrow.int64(),
+            "time_s": arrow.float64(),
+            "time": arrow.timestamp("us"),
+            **numbers,
+            "flags": arrow.string(),
+        }
+    )
+    cells = [row_cells(row, begin) for row in rows]
+    return arrow.Table.from_pylist([cell | {"flags": ";".join(cell["flags"])} for cell in cells], schema)
+
+
+def write_result(job: Job, tables: Iterable) -> int:
+    """Write tables of counts, one row group each, as a job's result; it appears whole or not at all.
+
+    The same counts give the same bytes: nothing of the run is in them.
+    """
+    _, parquet = import_parquet()
+    result = Path(job.result)
+    waiting = Path(job.work, "result.parquet")  # where nobody looks for results, should this be killed
+    kept = {"crowdcount": json.dumps(job.description(), sort_keys=True)}
+    n_rows, writer = 0, None
+    with output_errors(result):
+        result.parent.mkdir(parents=True, exist_ok=True)
+        waiting.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(waiting) as temporary:
+        try:
+            for table in tables:
+                if writer is None:
+                    writer = parquet.ParquetWriter(temporary, table.schema.with_metadata(kept))
+                writer.write_table(table)
+                n_rows += len(table)
+        finally:
+            if writer is not None:
+                writer.close()
+    with output_errors(result):
+        waiting.replace(result)
+    return n_rows
+
+
+def run_task(task: dict, report: Report) -> object:
+    """Do a task of `task_of`; returns something of JSON."""
+    if task["version"] != __version__:
+        raise BatchError(
+            f"this worker runs crowdcount {__version__}, the batch {task['version']}; install the same"
+        )
+    arguments = dict(task["arguments"])
+    if "job" in arguments:
+        job = arguments["job"]
+        arguments["job"] = Job(**job | {"split": None if job["split"] is None else tuple(job["split"])})
+    if "segment" in arguments:
+        start = arguments["segment"].pop("start")
+        arguments["segment"] = Segment(
+            start=None if start is None else Landmark(**start), **arguments["segment"]
+        )
+    done = {"examine": examine, "sample": sample, "count": count, "join": join}[task["name"]](
+        **arguments, report=report
+    )
+    return [asdict(mark) for mark in done] if isinstance(done, list) else done
+
+
+def task_of(function: Callable, **arguments) -> dict:
+    """A task as something of JSON."""
+    plain = {
+        name: asdict(value) if isinstance(value, (Job, Segment)) else value
+        for name, value in arguments.items()
+    }
+    return {"name": function.__name__, "version": __version__, "arguments": plain}
+
+
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=2)
+def _model(path: str | None, digest: str | None) -> CounterModel:
+    if path is None:
+        return default_model()
+    _check_digest(path, digest)
+    return load_model(path)
+
+
+@lru_cache(maxsize=2)
+def _scene(path: str | None, digest: str | None) -> Scene | None:
+    if path is None:
+        return None
+    _check_digest(path, digest)
+    return load_scene(path)
+
+
+def _check_digest(path: str, digest: str | None) -> None:
+    try:
+        found = file_digest(path)
+    except OSError as error:
+        raise BatchError(
+            f"{path} cannot be read by this worker ({error.strerror}); use a folder that all share"
+        ) from error
+    if found != digest:
+        raise BatchError(f"{path} has changed since the batch began; run it again")
+
+
+def _check_unchanged(job: Job) -> None:
+    try:
+        found = os.stat(job.path)
+    except OSError as error:
+        raise VideoError(
+            f"{job.path} cannot be read ({error.strerror}); check its place and permissions"
+        ) from error
+    if (found.st_size, found.st_mtime_ns) != (job.size, job.mtime_ns):
+        raise VideoError(f"{job.path} changes while it is counted; count it again when its recording is over")

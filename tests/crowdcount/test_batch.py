@@ -1,0 +1,372 @@
+"""Archives counted by real processes: results, seams, what is known as done, faults, runs that are killed."""
+
+import os
+import random
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+import crowdcount
+from crowdcount.batch.catalogue import Catalogue, describe
+from crowdcount.batch.engines import LocalEngine
+from crowdcount.batch.plan import plan_videos
+from crowdcount.batch.run import Options, run_batch
+from crowdcount.batch.worker import Limits
+from crowdcount.cli import command_line
+from crowdcount.model import load_model
+from crowdcount.scene import load_scene
+
+PROJECT = Path(__file__).resolve().parents[2]
+CUT = "--segment 6 --warm-up 2"
+N_KILLS = 20
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory, make_clip, cell_model, street):
+    """Folder with videos/{gate,hall}, model.npz and scene.json; hall/long.avi is cut into four parts."""
+    folder = tmp_path_factory.mktemp("archive")
+    make_clip(folder / "videos/gate/20240501_080000.avi", 40, seed=1)
+    make_clip(folder / "videos/gate/20240502_235958.avi", 30, seed=2)
+    make_clip(folder / "videos/hall/long.avi", 240, seed=3)
+    cell_model.save(folder / "model.npz")
+    street.scene.save(folder / "scene.json")
+    return folder
+
+
+def command(archive, out, rest=CUT):
+    return f"batch {archive}/videos -o {out} -m {archive}/model.npz --scene {archive}/scene.json {rest}"
+
+
+def start(command, **options):
+    """Start the command line in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+    arguments = [sys.executable, "-m", "crowdcount", *shlex.split(command)]
+    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen(arguments, env=environment, **options)
+
+
+def finished(command, **options):
+    with start(command, **options) as running:
+        _, stderr = running.communicate()
+    return running.returncode, stderr
+
+
+@pytest.fixture
+def run(capfd):
+    """Run the command line in this process; returns exit code and standard error."""
+
+    def call(command):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            command_line.main(shlex.split(command), prog_name="crowdcount")
+        return ended.value.code, capfd.readouterr().err
+
+    return call
+
+
+def results(out):
+    """Content of each result by its path."""
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(Path(out).glob("camera=*/*/*"))}
+
+
+@pytest.fixture(scope="session")
+def unbroken(archive, tmp_path_factory):
+    """Folder of the results of an undisturbed run."""
+    out = tmp_path_factory.mktemp("unbroken")
+    code, stderr = finished(command(archive, out, f"{CUT} --workers 2"))
+    assert code == 0, stderr
+    assert stderr.splitlines()[-1].startswith("3 videos: 3 counted; 0:")
+    return out
+
+
+def table(out, pattern):
+    (path,) = Path(out).glob(pattern)
+    return parquet.ParquetFile(path).read()
+
+
+def counts(path, archive, **options):
+    scene = load_scene(archive / "scene.json")
+    return list(crowdcount.count(path, model=load_model(archive / "model.npz"), scene=scene, **options))
+
+
+class TestResults:
+    def test_files_by_camera_and_date(self, unbroken):
+        folders = sorted(path.rpartition("/")[0] for path in results(unbroken))
+        assert folders == [
+            "camera=gate/date=2024-05-01",
+            "camera=gate/date=2024-05-02",
+            "camera=hall/date=unknown",
+        ]
+        assert not [path for path in (unbroken / ".work").iterdir() if path.is_dir()]
+
+    def test_a_short_video_has_the_counts_of_the_count_command(self, unbroken, archive):
+        rows = table(unbroken, "camera=gate/date=2024-05-01/*").to_pylist()
+        expected = counts(archive / "videos/gate/20240501_080000.avi", archive)
+        assert [row["frame"] for row in rows] == list(range(40))
+        for name in ("time_s", "count", "low", "high"):
+            assert [row[name] for row in rows] == pytest.approx(
+                [getattr(row, name) for row in expected], abs=1e-4
+            )
+        assert [row["flags"] for row in rows] == [";".join(row.flags) for row in expected]
+        assert rows[15]["time"] == datetime(2024, 5, 1, 8, 0, 1, 500_000)
+
+    def test_a_long_video_is_whole_and_its_parts_agree_with_an_unsplit_run(self, unbroken, archive):
+        found = table(unbroken, "camera=hall/*/*")
+        assert found["frame"].to_pylist() == list(range(240))
+        assert found["time"].null_count == 240
+        split = np.array(found["count"])
+        whole = np.array([row.count for row in counts(archive / "videos/hall/long.avi", archive)])
+        assert np.abs(split - whole)[:60].max() < 1e-4  # before the first seam: the same, as rounded
+        assert np.abs(split - whole).max() < 0.25  # people, of up to 10
+        assert abs(split.mean() - whole.mean()) < 0.005 * whole.mean()
+
+    def test_a_result_says_what_it_was_made_of(self, unbroken, archive):
+        (path,) = unbroken.glob("camera=hall/*/*")
+        made = describe(path)
+        assert made["source"] == str(archive / "videos/hall/long.avi")
+        assert made["split"] == [6.0, 2.0]
+        assert path.name.startswith(f"long-{made['content'][:16]}-")
+
+    def test_results_do_not_depend_on_the_number_of_workers(self, unbroken, archive, run, tmp_path):
+        code, _ = run(command(archive, tmp_path, f"{CUT} --workers 1 -q"))
+        assert code == 0
+        assert results(tmp_path) == results(unbroken)
+
+
+@pytest.fixture
+def own(archive, unbroken, tmp_path):
+    """A copy of the archive in `tmp_path` with the results of its videos in `out`."""
+    shutil.copytree(archive / "videos", tmp_path / "videos", copy_function=shutil.copy2)
+    shutil.copytree(unbroken, tmp_path / "out", copy_function=shutil.copy2)
+    for name in ("model.npz", "scene.json"):
+        shutil.copy2(archive / name, tmp_path / name)
+    return tmp_path
+
+
+class TestDone:
+    def test_nothing_is_counted_twice(self, own, run):
+        before = {path: path.stat().st_mtime_ns for path in own.glob("out/camera=*/*/*")}
+        os.rename(own / "videos/hall/long.avi", own / "videos/hall/renamed.avi")
+        code, stderr = run(command(own, own / "out"))
+        assert code == 0
+        assert "3 videos: 0 counted, 3 done before" in stderr
+        assert {path: path.stat().st_mtime_ns for path in own.glob("out/camera=*/*/*")} == before
+
+    def test_files_that_have_not_changed_are_not_read_again(self, own, run, monkeypatch):
+        long_ago = time.time() - 3600
+        for path in own.glob("videos/*/*"):
+            os.utime(path, (long_ago, long_ago))
+        run(command(own, own / "out"))
+        monkeypatch.setattr(LocalEngine, "submit", None)  # there is nothing to do
+        code, stderr = run(command(own, own / "out"))
+        assert (code, "3 done before" in stderr) == (0, True)
+
+    def test_new_content_under_an_old_name_is_counted_and_replaces_the_old_counts(self, own, run, make_clip):
+        make_clip(own / "videos/gate/20240501_080000.avi", 20, seed=7)
+        code, stderr = run(command(own, own / "out"))
+        assert code == 0
+        assert "1 counted, 2 done before; " in stderr  # the copied results are of the archive's own paths
+        make_clip(own / "videos/gate/20240501_080000.avi", 25, seed=8)
+        code, stderr = run(command(own, own / "out"))
+        assert "1 counted, 2 done before, 1 results of other settings replaced" in stderr
+        lengths = [
+            parquet.read_metadata(path).num_rows for path in own.glob("out/camera=gate/date=2024-05-01/*")
+        ]
+        assert sorted(lengths) == [25, 40]
+
+    def test_other_settings_are_counted_anew_and_replace_the_old_counts(self, own, run):
+        code, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
+        assert code == 0
+        assert "3 counted, 3 results of other settings replaced" in stderr
+        assert len(results(own / "out")) == 3
+        split = np.array(table(own / "out", "camera=hall/*/*")["count"])
+        whole = np.array([row.count for row in counts(own / "videos/hall/long.avi", own, every=3)])
+        assert len(split) == 80
+        assert np.abs(split - whole).max() < 0.25
+
+    def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):
+        shutil.copy2(own / "videos/hall/long.avi", own / "videos/hall/twin.avi")
+        code, stderr = run(command(own, own / "out2"))
+        assert code == 0
+        assert "4 videos: 3 counted, 1 done before" in stderr
+
+    def test_one_batch_at_a_time(self, own, run):
+        with Catalogue(own / "out"):
+            code, stderr = run(command(own, own / "out"))
+        assert code == 1
+        assert f"another batch is writing to {own}/out; wait for it" in stderr
+
+
+class TestCameras:
+    def test_cameras_of_the_settings_file(self, own, run, monkeypatch):
+        monkeypatch.chdir(own)
+        Path("crowdcount.toml").write_text(
+            '[batch]\nevery = 4\n\n[[batch.camera]]\nname = "north, gate 1"\nmatch = "gate/*"\n'
+            'model = "model.npz"\nscene = "scene.json"\ntimezone = "Europe/Rome"\n'
+        )
+        code, _ = run("batch videos -o out2 --include gate/*")
+        assert code == 0
+        made = [describe(path) for path in sorted(Path("out2").glob("camera=north, gate 1/*/*"))]
+        assert [one["every"] for one in made] == [4, 4]
+        assert [one["start_time"] for one in made] == ["2024-05-01T08:00:00", "2024-05-02T23:59:58"]
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ('[batch]\ncamera = ["x"]', "a camera is given as name=NAME"),
+            ("[[batch.camera]]\nname = 3", "a camera has texts named"),
+            ("[[count.every]]\nname = 3", "[count] every: expected a text or a number"),
+        ],
+    )
+    def test_settings_that_make_no_sense(self, run, monkeypatch, tmp_path, text, reason):
+        monkeypatch.chdir(tmp_path)
+        Path("crowdcount.toml").write_text(text)
+        code, stderr = run("batch videos -o out")
+        assert code == 2
+        assert reason in stderr
+
+    def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run):
+        code, stderr = run(f"batch {own}/videos -o {own}/new --camera name=hall,model=absent.npz")
+        assert (code, stderr.count("\n")) == (1, 1)
+        assert "absent.npz does not exist" in stderr
+        assert not results(own / "new")
+
+
+class TestFaults:
+    def test_bad_videos_are_told_at_the_end(self, own, run):
+        (own / "videos/gate/20240503_000000.avi").write_text("no video")
+        (own / "videos/gate/empty.avi").touch()
+        code, stderr = run(command(own, own / "out"))
+        assert code == 3
+        *_, first, second, total = stderr.splitlines()
+        assert first.startswith("crowdcount: ")
+        assert "20240503_000000.avi cannot be read as a video" in first + second
+        assert "empty.avi is empty (0 bytes)" in first + second
+        assert total.startswith("5 videos: 0 counted, 3 done before, 2 failed")
+
+    def test_all_videos_fail(self, run, tmp_path):
+        (tmp_path / "list").write_text("absent.avi\n")
+        code, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")
+        assert code == 1
+        assert "absent.avi cannot be read (No such file or directory)" in stderr
+
+    @pytest.mark.parametrize(
+        ("how", "limits", "reason"),
+        [
+            (signal.SIGKILL, {}, None),
+            (signal.SIGKILL, {"retries": 0}, "its worker was killed by signal 9; is the memory enough?"),
+            (signal.SIGSTOP, {"silent_s": 4.0, "retries": 0}, "stopped: no progress for {} s"),
+            (signal.SIGSTOP, {"total_s": 6.0}, "stopped: its time is used up"),
+        ],
+    )
+    def test_a_worker_that_dies_or_hangs_harms_no_other_video(
+        self, archive, unbroken, tmp_path, how, limits, reason
+    ):
+        """A worker is killed, or stopped so that it hangs, in the middle of a video."""
+        videos = plan_videos([str(archive / "videos")])
+        for patience in (1, 4, 16):  # a busy machine may use a limit up before the video is in its middle
+            limits |= {name: limits[name] * patience for name in ("silent_s", "total_s") if name in limits}
+            options = Options(f"{archive}/model.npz", f"{archive}/scene.json", 1, 6.0, 2.0, Limits(**limits))
+            engine = LocalEngine(2)
+            watcher = _Disturber(engine, "hall/long.avi", how)
+            out = tmp_path / str(patience)
+            summary = run_batch(videos[::-1], out, engine, options, watcher)
+            if watcher.has_struck:
+                break
+        assert watcher.has_struck
+        whole = results(unbroken)
+        if reason is None:
+            assert not summary.failed
+            assert results(out) == whole
+        else:
+            reason = reason.format(f"{limits.get('silent_s', 0):g}")
+            assert summary.failed == [("hall/long.avi", reason)]
+            assert results(out) == {path: data for path, data in whole.items() if "camera=gate" in path}
+
+    def test_a_full_disk_ends_the_batch_and_loses_nothing(self, archive, unbroken, tmp_path):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+        code, stderr = finished(command(archive, tmp_path / "out"), preexec_fn=small_files)
+        assert code == 1
+        assert "crowdcount: cannot write " in stderr.splitlines()[-1]
+        assert "then run the same command again" in stderr.splitlines()[-1]
+        whole = results(unbroken)
+        assert results(tmp_path / "out").items() <= whole.items()
+        assert finished(command(archive, tmp_path / "out"))[0] == 0
+        assert results(tmp_path / "out") == whole
+
+    def test_interrupted(self, archive, unbroken, tmp_path):
+        with start(command(archive, tmp_path / "out")) as running:
+            wait_for(lambda: list(tmp_path.glob("out/.work/*/*.npz")), running)
+            running.send_signal(signal.SIGINT)
+            _, stderr = running.communicate(timeout=30)
+        assert running.returncode == 130
+        assert stderr.splitlines()[-1] == "crowdcount: interrupted"
+        assert finished(command(archive, tmp_path / "out"))[0] == 0
+        assert results(tmp_path / "out") == results(unbroken)
+
+
+class _Disturber:
+    """Watches a batch, and sends a signal to the first worker that counts frames of a certain video."""
+
+    def __init__(self, engine, label, how):
+        self._engine, self._label, self._how, self.has_struck = engine, label, how, False
+
+    def working(self, worker, label, done, of, video_share):
+        if label == self._label and done and not self.has_struck:
+            self.has_struck = True
+            self._engine._workers[int(worker.split()[-1]) - 1]._process.send_signal(self._how)
+
+    def __getattr__(self, name):
+        return lambda *_: None
+
+
+def wait_for(condition, running, seconds=60.0):
+    """Wait until a condition holds, the process ends, or time is up."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and running.poll() is None:
+        if condition():
+            return
+        time.sleep(0.005)
+
+
+def files(out):
+    return sum(len(names) for _, _, names in os.walk(out))
+
+
+def test_killed_at_any_moment_a_run_ends_with_the_same_bytes(archive, unbroken, tmp_path):
+    """Kill real runs after a random number of new files and a random pause; finish, and compare."""
+    rng = random.Random(4)
+    whole = results(unbroken)
+    n_killed, n_finished = 0, 0
+    out = tmp_path / "0"
+    while n_killed < N_KILLS:
+        with start(command(archive, out, f"{CUT} --workers 2 -q")) as running:
+            wanted = files(out) + rng.randrange(1, 5)
+            wait_for(lambda out=out, wanted=wanted: files(out) >= wanted, running)
+            time.sleep(rng.uniform(0, 0.15))
+            running.kill()
+            running.communicate()
+        assert running.returncode in (0, -signal.SIGKILL)
+        n_killed += running.returncode != 0
+        found = results(out)
+        assert found.items() <= whole.items()  # whatever has its name is whole
+        if found == whole:
+            n_finished += 1
+            out = tmp_path / str(n_finished)
+    assert n_finished
+    code, stderr = finished(command(archive, out, f"{CUT} --workers 2"))
+    assert code == 0, stderr
+    assert results(out) == whole
+    assert not [path for path in (out / ".work").iterdir() if path.is_dir()]

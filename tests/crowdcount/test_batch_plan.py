@@ -1,0 +1,256 @@
+"""What is found in an archive: videos, cameras, start times, and where long videos are cut."""
+
+import io
+import json
+import os
+import struct
+import sys
+from datetime import UTC, datetime
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.batch.containers import creation_time
+from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_videos
+from crowdcount.batch.segments import Segment, seams, segments
+from crowdcount.errors import BatchError
+from crowdcount.video import Landmark, open_source
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Empty files named like videos, two cameras over two days, and one file that is none."""
+    folder = tmp_path / "archive"
+    for name in (
+        "gate/2024-05-01/080000.mp4",
+        "gate/2024-05-01/10.mp4",
+        "gate/2024-05-02/9.mp4",
+        "hall/20240501_120000.MKV",
+        "hall/.hidden/20240501_120000.mkv",
+        "hall/notes.txt",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return folder
+
+
+def labels(videos):
+    return [video.label for video in videos]
+
+
+class TestInputs:
+    def test_a_folder_gives_all_its_videos_in_natural_order(self, archive):
+        videos = plan_videos([str(archive)])
+        assert labels(videos) == [
+            "gate/2024-05-01/10.mp4",
+            "gate/2024-05-01/080000.mp4",
+            "gate/2024-05-02/9.mp4",
+            "hall/20240501_120000.MKV",
+        ]
+        assert all(os.path.isabs(video.path) for video in videos)
+
+    def test_include_and_exclude_choose_by_name_or_path(self, archive):
+        assert labels(plan_videos([str(archive)], include=["*.mkv", "*.MKV"])) == ["hall/20240501_120000.MKV"]
+        assert len(plan_videos([str(archive)], include=["gate/*"], exclude=["9.mp4"])) == 2
+        assert labels(plan_videos([str(archive)], include=["*.txt"])) == ["hall/notes.txt"]
+
+    def test_a_list_counts_from_its_own_folder_and_each_file_once(self, archive):
+        (archive / "some.txt").write_text("# chosen\nhall/20240501_120000.MKV\n\nhall/20240501_120000.MKV\n")
+        (video,) = plan_videos([str(archive / "some.txt"), str(archive / "hall")])
+        assert video.path == str(archive / "hall/20240501_120000.MKV")
+
+    @pytest.mark.parametrize("separator", ["\n", "\0"])
+    def test_the_standard_input_lists_videos(self, archive, monkeypatch, separator):
+        monkeypatch.chdir(archive)
+        text = separator.join(["gate/2024-05-01/10.mp4", "missing.mp4"]).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert labels(plan_videos(["-"])) == ["gate/2024-05-01/10.mp4", "missing.mp4"]
+
+    def test_what_is_no_archive_is_refused(self, archive):
+        with pytest.raises(BatchError, match="absent does not exist; give a folder"):
+            plan_videos([str(archive / "absent")])
+        with pytest.raises(BatchError, match=r"no video in .*expected files named"):
+            plan_videos([str(archive / "gate")], include=["*.mov"])
+        (archive / "list").write_bytes(b"\xff\xfe")
+        with pytest.raises(BatchError, match="is no list of videos: it is not text"):
+            plan_videos([str(archive / "list")])
+
+
+class TestCameras:
+    def test_by_default_the_nearest_folder_that_is_no_date(self, archive):
+        assert [video.camera for video in plan_videos([str(archive)])] == ["gate", "gate", "gate", "hall"]
+        (video,) = plan_videos([str(archive / "hall")])
+        assert video.camera == "hall"
+
+    def test_a_table_gives_name_model_and_scene(self, archive):
+        rules = [
+            CameraRule("entrance", match="gate/*", model="e.npz", timezone="Europe/Rome"),
+            CameraRule("hall", scene="h.json"),
+        ]
+        videos = plan_videos([str(archive)], cameras=rules)
+        assert [(v.camera, v.model, v.scene) for v in videos] == [("entrance", "e.npz", None)] * 3 + [
+            ("hall", None, "h.json")
+        ]
+        assert videos[0].timezone == "Europe/Rome"
+
+    def test_a_path_that_no_pattern_fits_is_a_problem_of_that_video(self, archive):
+        videos = plan_videos([str(archive)], patterns=[PathPattern("{camera}/%Y-%m-%d/%H%M%S")])
+        assert [video.problem is None for video in videos] == [False, True, False, False]
+        assert "does not fit the pattern {camera}/%Y-%m-%d/%H%M%S" in videos[0].problem
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("entrance", "given as name=NAME"),
+            ("match=gate/*", "needs a name"),
+            ("name=a,colour=red", "a camera has texts named name, match, model, scene, timezone, not colour"),
+            ("name=a,timezone=Atlantis", "no time zone 'Atlantis'"),
+            (json.dumps({"name": 3}), "not name = 3"),
+        ],
+    )
+    def test_a_camera_that_makes_no_sense_is_refused(self, text, reason):
+        with pytest.raises(BatchError, match=reason):
+            parse_camera(text)
+
+
+class TestPatterns:
+    @pytest.mark.parametrize(
+        ("pattern", "path", "camera", "time"),
+        [
+            ("{camera}/%Y-%m-%d/%H%M%S", "/a/gate/2024-05-01/080910.mp4", "gate", "2024-05-01T08:09:10"),
+            ("{camera}_%Y%m%d%H%M*", "/a/b/north-1_202405010809_x.y.mp4", "north-1", "2024-05-01T08:09"),
+            ("%Y/%m/%d/cam?_%Y%m%d", "2024/05/01/cam7_20240501.ts", None, "2024-05-01"),
+            ("{camera}/*", "/a/gate 2/x.mp4", "gate 2", None),
+            ("(v1.0)_*", "/a/(v1.0)_b.mp4", None, None),
+        ],
+    )
+    def test_what_a_path_says(self, pattern, path, camera, time):
+        expected = None if time is None else datetime.fromisoformat(time)
+        assert PathPattern(pattern).read(path) == (camera, expected)
+
+    @pytest.mark.parametrize(
+        ("pattern", "path"),
+        [
+            ("{camera}/%Y%m%d", "/gate/x20240501.mp4"),
+            ("{camera}/%Y%m%d", "/gate/20240231.mp4"),
+            ("%Y/%m/%d/cam_%Y%m%d", "2023/05/01/cam_20240501.ts"),
+            ("{camera}/{camera}", "a/b.ts"),
+        ],
+    )
+    def test_paths_that_do_not_fit(self, pattern, path):
+        assert PathPattern(pattern).read(path) is None
+
+    @pytest.mark.parametrize("pattern", ["{name}/*", "%H%M", "%q", "{camera"])
+    def test_patterns_that_make_no_sense_are_refused(self, pattern):
+        with pytest.raises(BatchError, match="pattern"):
+            PathPattern(pattern)
+
+    @pytest.mark.parametrize(
+        ("name", "time"),
+        [
+            ("20240501_080910", "2024-05-01T08:09:10"),
+            ("NVR_ch1_2024-05-01 08-09-10_x", "2024-05-01T08:09:10"),
+            ("2024-05-01T08.09.10", "2024-05-01T08:09:10"),
+            ("20240501080910", "2024-05-01T08:09:10"),
+            ("20241501_080910", None),
+            ("clip120240501080910", None),
+            ("2024-05-01", None),
+        ],
+    )
+    def test_without_a_pattern_the_time_is_looked_for_in_the_name(self, tmp_path, name, time):
+        (tmp_path / f"{name}.mp4").write_text("")
+        (video,) = plan_videos([str(tmp_path)])
+        assert video.start_time == (None if time is None else datetime.fromisoformat(time))
+
+
+class TestContainers:
+    def box(self, kind, content, wide=False):
+        if wide:
+            return struct.pack(">I4sQ", 1, kind, 16 + len(content)) + content
+        return struct.pack(">I4s", 8 + len(content), kind) + content
+
+    @pytest.mark.parametrize("version", [0, 1])
+    def test_mp4_says_when_it_was_made(self, tmp_path, version):
+        seconds = int(
+            (datetime(2024, 5, 1, 8, tzinfo=UTC) - datetime(1904, 1, 1, tzinfo=UTC)).total_seconds()
+        )
+        header = struct.pack(">Bxxx" + ("Q" if version else "I"), version, seconds) + bytes(92)
+        moov = self.box(b"moov", self.box(b"udta", b"") + self.box(b"mvhd", header))
+        content = self.box(b"ftyp", b"isom") + self.box(b"mdat", bytes(50), wide=True) + moov
+        (tmp_path / "a.mp4").write_bytes(content)
+        assert creation_time(tmp_path / "a.mp4") == datetime(2024, 5, 1, 8, tzinfo=UTC)
+        for n_bytes in range(len(content)):  # cut off anywhere: nothing, and no error
+            (tmp_path / "cut.mp4").write_bytes(content[:n_bytes])
+            assert creation_time(tmp_path / "cut.mp4") in (None, datetime(2024, 5, 1, 8, tzinfo=UTC))
+
+    def test_matroska_says_when_it_was_made(self, tmp_path):
+        def element(identifier, content):
+            return bytes.fromhex(identifier) + (len(content) | 1 << 28).to_bytes(4) + content
+
+        nanoseconds = int(
+            (datetime(2024, 5, 1, 8, tzinfo=UTC) - datetime(2001, 1, 1, tzinfo=UTC)).total_seconds()
+        )
+        info = element(
+            "1549A966", element("2AD7B1", b"\x0f") + element("4461", struct.pack(">q", nanoseconds * 10**9))
+        )
+        content = element("1A45DFA3", b"") + bytes.fromhex("18538067" + "01" + "FF" * 7) + info
+        (tmp_path / "a.mkv").write_bytes(content)
+        assert creation_time(tmp_path / "a.mkv") == datetime(2024, 5, 1, 8, tzinfo=UTC)
+        for n_bytes in range(len(content)):
+            (tmp_path / "cut.mkv").write_bytes(content[:n_bytes])
+            assert creation_time(tmp_path / "cut.mkv") is None
+
+    def test_a_clock_that_was_not_set_says_nothing(self, tmp_path):
+        video = cv2.VideoWriter(str(tmp_path / "a.mp4"), cv2.VideoWriter.fourcc(*"mp4v"), 10.0, (64, 48))
+        video.write(np.zeros((48, 64, 3), np.uint8))
+        video.release()
+        assert creation_time(tmp_path / "a.mp4") is None
+        (tmp_path / "a.avi").write_bytes(b"RIFF....AVI ")
+        assert creation_time(tmp_path / "a.avi") is None
+
+
+class TestSeams:
+    def test_cuts_fall_on_counted_frames_where_light_and_camera_are_looked_at(self):
+        cuts = seams(100_000, 29.97, every=4, segment_s=600.0, warm_up_s=60.0)
+        step = 4 * round(29.97 / 4 / 2)
+        assert len(cuts) == 5
+        assert all(start % step == first % step == 0 for start, first in cuts)
+        assert all(first - start >= 60 * 29.97 for start, first in cuts)
+
+    @pytest.mark.parametrize(
+        ("count", "fps", "length"),
+        [(None, 25.0, 900.0), (9000, None, 1.0), (9000, 1.0, 0.0), (22_000, 25.0, 600.0)],
+    )
+    def test_short_videos_and_those_of_unknown_length_stay_whole(self, count, fps, length):
+        assert seams(count, fps, 1, length, 60.0) == []
+        assert segments([], None) == [Segment(0, 0, None, None)]
+
+    def test_segments_cover_everything_once(self):
+        cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
+        marks = [Landmark(start, start / 10) for start, _ in cuts]
+        parts = segments(cuts, marks)
+        assert [part.first for part in parts] == [0, 2000, 4000, 6000, 8000]
+        assert [part.end for part in parts] == [2000, 4000, 6000, 8000, None]
+        assert [part.start and part.start.frame for part in parts] == [None, 1800, 3800, 5800, 7800]
+
+    def test_a_video_that_ends_early_has_fewer_segments(self):
+        cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
+        parts = segments(cuts, [Landmark(1800, 180.0)])
+        assert [(part.first, part.end) for part in parts] == [(0, 2000), (2000, None)]
+
+    def test_a_warm_up_longer_than_what_is_before_begins_at_the_start(self):
+        assert seams(300, 10.0, 1, 10.0, 500.0) == [(0, 100), (0, 200)]
+
+    def test_passes_from_landmarks_are_the_whole_pass_from_there(self, tmp_path, make_clip):
+        with open_source(make_clip(tmp_path / "a.avi", 120)) as source:
+            whole = list(source.frames())
+            marks = source.landmarks([0, 30, 75, 110, 500])
+            assert [mark.frame for mark in marks] == [0, 30, 75]  # not told within 32 frames of the end
+            for mark in marks:
+                part = list(source.frames(start=mark))
+                assert [f.index for f in part] == list(range(mark.frame, 120))
+                assert [f.time_s for f in part] == [f.time_s for f in whole[mark.frame :]]
+                assert all(
+                    (f.image_bgr == g.image_bgr).all() for f, g in zip(part, whole[mark.frame :], strict=True)
+                )

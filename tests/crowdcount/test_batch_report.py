@@ -1,0 +1,194 @@
+"""Reports of a batch: figures against plain arithmetic, on results written here; files and page."""
+
+import csv
+import re
+from datetime import datetime, timedelta
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.batch.catalogue import results
+from crowdcount.batch.report import INTERVALS, summarise, text_table, write_report
+from crowdcount.batch.work import Job, counts_table, write_result
+from crowdcount.commands.report import report
+from crowdcount.errors import BatchError, OutputError
+from crowdcount.results import FrameCount
+
+
+def add_result(out, camera, stem, start_time, rows):
+    """Write a result as a batch does; returns its rows."""
+    date = "unknown" if start_time is None else start_time[:10]
+    result = out / f"camera={camera}" / f"date={date}" / f"{stem}-{'0' * 16}-{'0' * 8}.parquet"
+    job = Job(
+        f"/{stem}.avi",
+        stem,
+        camera,
+        1,
+        1,
+        "0" * 64,
+        start_time,
+        None,
+        None,
+        None,
+        None,
+        1,
+        None,
+        str(out / ".work/x"),
+        str(result),
+    )
+    write_result(job, [counts_table(rows, start_time)])
+    return rows
+
+
+def made_rows(n, seed, rate=0.1):
+    """Frames at a rate (per second), some flagged, some not decoded."""
+    rng = np.random.default_rng(seed)
+    for k in range(n):
+        count = np.nan if rng.random() < 0.1 else float(rng.gamma(2, 3))
+        flags = ("undecodable",) if np.isnan(count) else ("light_change",) * (rng.random() < 0.2)
+        yield FrameCount(k, k / rate, count, count, count, tuple(flags))
+
+
+@pytest.fixture(scope="session")
+def out(tmp_path_factory):
+    """Two days of the gate in two files that share an hour, the hall, and a video that nobody dated."""
+    out = tmp_path_factory.mktemp("out")
+    add_result(out, "gate %26 <b>", "a", "2024-05-01T08:50:00", list(made_rows(1000, 1)))
+    add_result(out, "gate %26 <b>", "b", "2024-05-01T11:36:40", list(made_rows(9000, 2)))
+    add_result(out, "hall", "c", "2024-05-01T23:59:30", list(made_rows(12, 3)))
+    add_result(out, "hall", "old-tape", None, list(made_rows(700, 4)))
+    add_result(
+        out, "void", "dark", "2024-05-03T00:00:00", [FrameCount(0, 0.0, *[np.nan] * 3, ("undecodable",))]
+    )
+    return out
+
+
+def expected(seed, n, start, length):
+    """Figures by interval, by plain arithmetic: start -> (frames, mean, max, time of max, flagged)."""
+    groups = {}
+    for row in made_rows(n, seed):
+        time = datetime.fromisoformat(start) + timedelta(seconds=row.time_s)
+        begin = datetime(2024, 1, 1) + (time - datetime(2024, 1, 1)) // timedelta(seconds=length) * timedelta(
+            seconds=length
+        )
+        groups.setdefault(begin, []).append((time, round(row.count, 4), bool(row.flags)))
+    return groups
+
+
+class TestFigures:
+    @pytest.mark.parametrize("interval", INTERVALS)
+    def test_figures_are_those_of_plain_arithmetic(self, out, interval):
+        groups = expected(1, 1000, "2024-05-01T08:50:00", INTERVALS[interval])
+        for begin, frames in expected(2, 9000, "2024-05-01T11:36:40", INTERVALS[interval]).items():
+            groups.setdefault(begin, []).extend(frames)
+        rows = [row for row in summarise(out, interval) if row.camera == "gate & <b>"]
+        assert [row.start for row in rows] == sorted(groups)
+        for row in rows:
+            frames = groups[row.start]
+            known = [frame for frame in frames if not np.isnan(frame[1])]
+            top = max(known, key=lambda frame: (frame[1], -frame[0].timestamp()))
+            assert (row.frames, row.counted, row.time_of_max) == (len(frames), len(known), top[0])
+            assert row.mean == pytest.approx(np.mean([frame[1] for frame in known]))
+            assert row.max == top[1]
+            assert row.flagged == pytest.approx(np.mean([frame[2] for frame in frames]))
+
+    def test_a_video_without_a_start_time_is_a_time_line_of_its_own(self, out):
+        rows = [row for row in summarise(out, "hour") if row.video is not None]
+        assert [(row.camera, row.start, row.frames) for row in rows] == [
+            ("hall", 0.0, 360),
+            ("hall", 3600.0, 340),
+        ]
+        assert rows[0].video == f"old-tape-{'0' * 16}-{'0' * 8}"
+        assert 0 <= rows[0].time_of_max < 3600 <= rows[1].time_of_max
+
+    def test_the_first_of_equal_maxima_is_told(self, tmp_path):
+        add_result(
+            tmp_path, "a", "x", "2024-05-01T08:00:00", [FrameCount(k, float(k), 5.0, 4, 6) for k in range(50)]
+        )
+        (row,) = summarise(tmp_path, "hour")
+        assert row.time_of_max == datetime(2024, 5, 1, 8)
+
+    def test_nothing_that_could_be_counted(self, out):
+        (row,) = summarise(out, "day", cameras=["void"])
+        assert (row.frames, row.counted, row.mean, row.max, row.time_of_max, row.flagged) == (
+            1,
+            0,
+            *[None] * 3,
+            1.0,
+        )
+
+    def test_cameras_and_times_can_be_chosen(self, out):
+        since, until = datetime(2024, 5, 1, 23, 59, 40), datetime(2024, 5, 2)
+        (row,) = summarise(out, "hour", cameras=["hall"], since=since, until=until)
+        assert (row.start, row.frames) == (datetime(2024, 5, 1, 23), 2)
+        with pytest.raises(BatchError, match="no counts of nobody in that time"):
+            summarise(out, "hour", cameras=["nobody"])
+
+    def test_what_is_no_result(self, tmp_path):
+        with pytest.raises(BatchError, match="absent is not a folder"):
+            summarise(tmp_path / "absent")
+        with pytest.raises(BatchError, match="holds no results"):
+            summarise(tmp_path)
+        folder = tmp_path / "camera=a/date=unknown"
+        folder.mkdir(parents=True)
+        (folder / "x.parquet").write_bytes(b"PAR1")
+        with pytest.raises(
+            BatchError, match=r"x\.parquet is not a result of crowdcount batch, or it is damaged"
+        ):
+            summarise(tmp_path)
+
+
+class TestFiles:
+    def test_a_table_for_people(self, out):
+        head, *lines = text_table(summarise(out, "day")).splitlines()
+        assert head.split() == ["camera", "start", "frames", "mean", "max", "time_of_max", "flagged"]
+        assert len(lines) == 6
+        assert re.search(r"^void +2024-05-03 00:00:00 +1 +100\.0%$", lines[-1])
+
+    def test_csv_holds_all(self, out, tmp_path):
+        rows = summarise(out, "15min")
+        write_report(rows, [tmp_path / "a.csv"], "15min")
+        with (tmp_path / "a.csv").open(newline="") as file:
+            found = list(csv.DictReader(file))
+        assert [float(row["frames"]) for row in found] == [row.frames for row in rows]
+        assert found[0]["camera"] == "gate & <b>"
+        assert found[0]["start"] == "2024-05-01T08:45:00"
+        assert found[-1]["mean"] == ""
+
+    def test_chart_shows_each_time_line(self, out, tmp_path):
+        write_report(summarise(out, "hour"), [tmp_path / "a.png"], "hour")
+        image = cv2.imread(str(tmp_path / "a.png"))
+        assert image.shape[1] == 1500
+        blue = (np.abs(image.astype(int) - (0x96, 0x5C, 0x1D)).max(axis=2) < 30).any(axis=1)
+        strips = np.array_split(blue, 4)
+        assert [strip.any() for strip in strips] == [True, True, True, False]  # nothing in the void
+
+    def test_page_is_self_contained_and_escaped(self, out, tmp_path, html_reader):
+        write_report(summarise(out, "hour"), [tmp_path / "a.html"], "hour")
+        page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))
+        assert len(page.all("section")) == 5
+        assert "gate & <b>" in page.texts
+        assert not page.all("script") + page.all("link")
+        sources = [image["src"] for image in page.all("img")]
+        assert len(sources) == 4
+        assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+
+    def test_other_files_are_refused_before_the_work(self, out, tmp_path):
+        with pytest.raises(OutputError, match=r"expected a name ending in \.csv or \.png or \.html"):
+            write_report(summarise(out, "day"), [tmp_path / "a.csv", tmp_path / "a.xls"], "day")
+        assert not list(tmp_path.iterdir())
+
+    def test_command_prints_or_writes(self, out, tmp_path, capsys):
+        report.main([str(out), "--interval", "day", "--camera", "hall"], standalone_mode=False)
+        assert len(capsys.readouterr().out.splitlines()) == 4
+        report.main(
+            [str(out), "-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.html")], standalone_mode=False
+        )
+        assert capsys.readouterr().out == ""
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.html"]
+
+
+def test_listing_finds_results_only(out):
+    (out / "camera=hall" / "notes.txt").write_text("")
+    assert len(list(results(out))) == 5

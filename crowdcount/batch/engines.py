@@ -169,7 +169,7 @@ class DaskEngine:
         self.events.put(Finished(number, worker, outcome))
 
 
-#: Processes of this Dask worker that wait for a task, and how many threads may take one.
+#: Processes of this Dask worker that wait for a task.
 _idle: queue.LifoQueue = queue.LifoQueue()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from features.foreground import LEARNING_FRAMES
 
-from .errors import ModelError, VideoError
+from .errors import ModelError
 from .model import CounterModel, default_model, load_model
 from .pipeline import Pipeline
 from .profile import Depth, Profile

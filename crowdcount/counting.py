@@ -10,7 +10,7 @@ import numpy as np
 
 from features.foreground import LEARNING_FRAMES
 
-from .errors import ModelError
+from .errors import ModelError, VideoError
 from .model import CounterModel, default_model, load_model
 from .pipeline import Pipeline
 from .profile import Depth, Profile
@@ -224,6 +224,12 @@ def open_counting(
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
     with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
+        if latest and opened.info.kind not in ("camera", "stream"):
+            raise VideoError(
+                f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
+                "leave out latest, or count every Nth frame"
+            )
+        scene = choose_scene(scene, model, opened)
         yield Counting(opened, scene, model, (start, end, every), passes, latest, learning)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from features.changes import QUANTITIES as CHANGES
+from features.changes import ChangeMeter
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
@@ -24,7 +26,9 @@ from .scene import Scene
 WORKING_PERSON_HEIGHT = 36.0
 #: Frames of more pixels are first halved as often as they can be, a twentieth of the work of other factors.
 LARGE_FRAME = 1_500_000
+#: What is measured of the foreground in any scene, and what a model of one camera learns from besides.
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
+ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
 
 
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
@@ -125,12 +129,14 @@ class Pipeline:
         labels, names = [], []
         for rows, columns in grids:
             cells = depth_cells(small.person_height, small.roi, rows, columns)
+            self._first_cell = len(names)
             labels.append(np.where(cells >= 0, cells + len(names), -1).astype(np.int32))
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
-        self.schema = Schema(QUANTITIES, tuple(names))
+        self.schema = Schema(QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._ends = heights_by_end(small.person_height) if by_blob else None
         self._segmenter = Segmenter(rate, small.roi)
+        self._meter = None
 
     @classmethod
     def for_any_scene(cls, scene: Scene, rate: float) -> "Pipeline":
@@ -140,7 +146,20 @@ class Pipeline:
     @property
     def quantity_names(self) -> list[str]:
         """Names of the columns of one region."""
-        return [quantity.name for quantity in QUANTITIES]
+        return [quantity.name for quantity in self.schema.quantities]
+
+    @property
+    def cells(self) -> np.ndarray:
+        """(h, w) int32: number of the finest grid's cell at each pixel, from 0; -1 outside the region."""
+        finest = self.geometry.grids[-1]
+        return np.where(finest >= 0, finest - self._first_cell, -1)
+
+    def cell_views(self) -> list[list[np.ndarray]]:
+        """For each cell of the finest grid, the columns of its features that make up each view."""
+        width = len(self.schema.quantities)
+        by_view = [np.array(view) for view in self.schema.views()]
+        cells = range(self._first_cell, self.geometry.n_regions)
+        return [[view[view // width == cell] for view in by_view] for cell in cells]
 
     def learn(self, frames_bgr: Sequence[np.ndarray]) -> None:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage, reduced or not."""
@@ -164,10 +183,19 @@ class Pipeline:
             grey = reduced(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), self.size_wh)
         mask = foreground.mask
         figures = Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
-        features = np.hstack(
-            [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
-        )
-        return Measurement(features, figures.mask, foreground.flags)
+        families = [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
+        if self._ends is None:
+            families.append(self._changes(foreground.evened_bgr))
+        return Measurement(np.hstack(families), figures.mask, foreground.flags)
+
+    def _changes(self, evened_bgr) -> np.ndarray:
+        """What `ChangeMeter` measures against the empty scene as last learnt; zeros while there is none."""
+        reference = self._segmenter.reference_bgr
+        if reference is None:
+            return np.zeros((self.geometry.n_regions, len(CHANGES)))
+        if self._meter is None or self._meter.reference_bgr is not reference:
+            self._meter = ChangeMeter(reference, self.geometry.resized(reference.shape[1::-1]))
+        return self._meter.measure(evened_bgr)
 
     def _people_of(self, mask) -> Figures:
         """The foreground, its parts joined and specks dropped, with each pixel's person's height.

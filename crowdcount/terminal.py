@@ -141,10 +141,16 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         f"{'(not used) ' if unused else ''}in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
-        f"chosen by it: {training.setting.description}",
+        f"chosen by it: {training.setting.description}{_local(training)}",
         *_removed(training),
         *([] if training.profile is None else _profile(training.profile)),
     ]
+
+
+def _local(training: "Training") -> str:
+    if training.local is None:
+        return ""
+    return f"; averaged with the sum of local counts, learnt from dots (lam {training.local.lam:g})"
 
 
 def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:

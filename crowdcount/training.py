@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from models import (
     BlockedKFold,
     CountMetrics,
     CountRegressor,
+    LocalCountRegressor,
     blocked_quantile,
     count_metrics,
     fold_outputs,
@@ -25,10 +26,11 @@ from models.predictor import standardised
 from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
 from .datasets import Dataset
 from .errors import DatasetError, ModelError
+from .local_counts import local_counts
 from .model import CounterModel, Examples
 from .pipeline import Pipeline
 from .profile_training import ProfileFit, fit_profile, label_profiles
-from .regressors import KERNELS, Setting
+from .regressors import KERNELS, LOCAL_COEF0, LOCAL_LAMBDAS, HuberLossSetting, Setting
 from .scene import Scene, import_scene
 from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
@@ -64,14 +66,20 @@ class FeatureTable:
         None for ready-made features.
     rate : float or None
         Frames per second; None for ready-made features.
+    cell_views : list of lists of int arrays
+        Columns of each view for each cell of the finest grid; empty for ready-made features.
+    local_counts : (n, n_cells) float64 or None
+        People in each cell; None where not every frame with a count has dots or boxes.
     """
 
     rows: np.ndarray
     features: np.ndarray
     columns: tuple[str, ...]
     views: list[list[int]]
-    scene: Scene | None
-    rate: float | None
+    scene: Scene | None = None
+    rate: float | None = None
+    cell_views: Sequence[Sequence[np.ndarray]] = ()
+    local_counts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -96,11 +104,15 @@ class RemovedLabel:
 
 @dataclass(frozen=True, eq=False)
 class Validated:
-    """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64."""
+    """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64.
+
+    `local`: of the cells' regressions, whose sum is averaged with the whole's count; None without them.
+    """
 
     setting: Setting
     metrics: CountMetrics
     predictions: np.ndarray
+    local: HuberLossSetting | None = None
 
 
 class Fitting:
@@ -125,6 +137,8 @@ class Fitting:
         self.folds = BlockedKFold(N_BLOCKS)
         self._features = table.features
         self._counts = counts
+        self._cell_views = table.cell_views
+        self._local = None if table.local_counts is None else table.local_counts[self.labelled]
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
         unlabelled = np.flatnonzero(np.isnan(counts))
         thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
@@ -150,6 +164,29 @@ class Fitting:
                 if best is None or judged.metrics.mae < best.metrics.mae:
                     best = judged
         return best
+
+    def with_local(self, best: Validated) -> Validated:
+        """The mean of the whole's count and the sum of local ones, where dots allow it and it lowers the
+        error; else `best` itself."""
+        if self._local is None or not isinstance(best.setting, HuberLossSetting):
+            return best
+        whole = best.predictions
+        rows = self._features[self.labelled]
+        for lam in LOCAL_LAMBDAS:
+            local = HuberLossSetting(LOCAL_COEF0, lam)
+            sums = np.empty_like(whole)
+            for train_rows, test_rows in self.folds.split(rows):
+                fitted = self._local_regressor(local).fit(rows[train_rows], self._local[train_rows])
+                sums[test_rows] = fitted.predict(rows[test_rows])
+            predictions = (whole + sums) / 2
+            metrics = count_metrics(self.labels, predictions)
+            if metrics.mae < best.metrics.mae:
+                best = Validated(best.setting, metrics, predictions, local)
+        return best
+
+    def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
+        """The cells' regressions, fitted to all frames with a label."""
+        return self._local_regressor(local).fit(self._features[self.labelled], self._local)
 
     def fit(self, setting: Setting) -> CountRegressor:
         """The regressor of a setting, fitted to all frames."""
@@ -188,6 +225,9 @@ class Fitting:
     def _rows(self, setting: Setting) -> np.ndarray:
         return self._fitted if setting.takes_unlabelled else self.labelled
 
+    def _local_regressor(self, local: HuberLossSetting) -> LocalCountRegressor:
+        return LocalCountRegressor(self._cell_views, local.regressor(None))
+
     def _regressor(self, setting: Setting) -> CountRegressor:
         return CountRegressor(setting.regressor(self._views))
 
@@ -206,6 +246,9 @@ class Training:
     n_unlabelled : int
     setting : Setting
         What the cross-validation chose.
+    local : HuberLossSetting or None
+        Of the cells' regressions, whose sum is averaged with the whole's count; None without dots or boxes,
+        or where they did not lower the error.
     removed : tuple of RemovedLabel
     seconds : float
     profile : ProfileFit or None
@@ -217,6 +260,7 @@ class Training:
     block_biases: tuple[float, ...]
     n_unlabelled: int
     setting: Setting
+    local: HuberLossSetting | None
     removed: tuple[RemovedLabel, ...]
     seconds: float
     profile: ProfileFit | None = None
@@ -299,13 +343,16 @@ def train(
             f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
             f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
         )
-    best = fitting.choose(regressor, kernel)
+    best = fitting.with_local(fitting.choose(regressor, kernel))
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
     fitted = fitting.fit(best.setting)
+    predictor = fitted.predictor_
+    if best.local is not None:
+        predictor = predictor.averaged_with(fitting.fit_local(best.local).predictor_)
     model = CounterModel(
-        fitted.predictor_,
+        predictor,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
@@ -319,6 +366,7 @@ def train(
             "regressor": regressor,
             "kernel": kernel,
             **asdict(best.setting),
+            "local": None if best.local is None else asdict(best.local),
             **({} if profile is None else {"profile": profile.facts()}),
         },
         profile=None if profile is None else profile.predictor,
@@ -330,6 +378,7 @@ def train(
         tuple(float(errors[block].mean()) for block in blocks),
         len(table.rows) - len(errors),
         best.setting,
+        best.local,
         fitting.removed(fitted, best.predictions),
         time.perf_counter() - began,
         profile,
@@ -439,7 +488,7 @@ def measure(
             for name in dict.fromkeys(dataset.feature_views)
         ]
         rows = np.flatnonzero(wanted)
-        return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views, None, None)
+        return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views)
 
     with open_source(dataset.source, fps=dataset.fps) as source:
         if scene is None and dataset.scene_files:
@@ -466,7 +515,21 @@ def measure(
                 save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})
     if not per_cell:
         values = values.reshape(len(values), -1)
-    return FeatureTable(rows, values, tuple(columns), pipeline.schema.views(), scene, rate)
+    labelled = np.isfinite(dataset.counts[rows])
+    local = np.full((len(rows), pipeline.cells.max() + 1), np.nan)
+    found = local_counts(dataset, rows[labelled], scene, pipeline.cells)
+    if found is not None:
+        local[labelled] = found
+    return FeatureTable(
+        rows,
+        values,
+        tuple(columns),
+        pipeline.schema.views(),
+        scene,
+        rate,
+        pipeline.cell_views(),
+        None if found is None else local,
+    )
 
 
 def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray]:

@@ -54,10 +54,14 @@ class Foreground:
         True where the frame shows something that the empty scene does not.
     flags : tuple of str
         "learning" (no background yet: the mask is empty), "light_change", "camera_moved".
+    evened_bgr : (h, w, 3) uint8
+        The frame at the segmenter's size, its light evened out to that of the empty scene; as it is while
+        there is none.
     """
 
     mask: np.ndarray
     flags: tuple[str, ...]
+    evened_bgr: np.ndarray
 
 
 class MedianBackground:
@@ -241,6 +245,8 @@ class Segmenter:
     ----------
     size_wh : (int, int)
         Width and height at which frames are segmented: the region's, or half of it (`FULL_SIZE_PIXELS`).
+    reference_bgr : (h, w, 3) uint8 or None
+        The empty scene as last learnt, at that size, against which the light is judged; None before.
     """
 
     def __init__(self, rate: float, roi: np.ndarray):
@@ -253,8 +259,8 @@ class Segmenter:
         if is_video and roi.size > FULL_SIZE_PIXELS:
             self.size_wh = (-(-width // 2), -(-height // 2))
             self.roi = self._reduced(roi.view(np.uint8) * np.uint8(255)) > 0
-        self._reference = None  # the empty scene as last learnt, against which the light is judged
-        self._watch = None  # … as first learnt, against which the camera is judged
+        self.reference_bgr = None
+        self._watch = None  # the empty scene as first learnt, against which the camera is judged
         self._gains = self._factors = None  # of the last look since the scene was learnt
         self._recent = []
         self._step = max(1, round(rate / 2))  # light and camera are looked at about twice a second
@@ -279,7 +285,7 @@ class Segmenter:
             frames = np.stack([self._evened(frame, reference)[0] for frame in frames_bgr])
             reference = np.median(frames, axis=0).astype(np.uint8)
         self._model.learn(frames)
-        self._reference = reference
+        self.reference_bgr = reference
         self._gains = None
         self._learning_for = None
         if self._watch is None:
@@ -295,11 +301,11 @@ class Segmenter:
             if len(self._recent) == MIN_LEARNING_FRAMES:
                 self.learn(self._recent)
                 self._recent = []
-        if self._reference is None:
-            return Foreground(np.zeros(self._whole_roi.shape, bool), ("learning",))
+        if self.reference_bgr is None:
+            return Foreground(np.zeros(self._whole_roi.shape, bool), ("learning",), frame_bgr)
         jumped = False
         if looking or self._gains is None:
-            evened, gains, self._factors = self._evened(frame_bgr, self._reference)
+            evened, gains, self._factors = self._evened(frame_bgr, self.reference_bgr)
             if self._gains is not None:
                 jumped = np.abs(np.log(gains / self._gains)).max() > np.log(LIGHT_CHANGE_GAIN)
             self._gains = gains
@@ -316,7 +322,7 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved:
             flags.add("camera_moved")
-        return Foreground(self._enlarged(foreground), tuple(sorted(flags)))
+        return Foreground(self._enlarged(foreground), tuple(sorted(flags)), evened)
 
     def _reduced(self, image):
         if image.shape[1::-1] == self.size_wh:

@@ -13,6 +13,7 @@ _HOMES = {
     "count_interval": "intervals",
     "count_scale": "intervals",
     "normalised_scores": "intervals",
+    "LocalCountRegressor": "local_counts",
     "CountPredictor": "predictor",
     "CurvePredictor": "predictor",
     "RobustKernelRegressor": "robust_kernel",

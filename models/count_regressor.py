@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .hlr import HuberLossRegressor
 from .labels import check_labels
-from .predictor import CountPredictor, standardised
+from .predictor import CountPredictor, column_statistics, standardised
 
 
 class CountRegressor(RegressorMixin, BaseEstimator):
@@ -34,10 +34,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         regressor = HuberLossRegressor() if self.regressor is None else clone(self.regressor)
         y = check_labels(X, y)
         labelled = X[~np.isnan(y)]
-        mean, spread = labelled.mean(axis=0), labelled.std(axis=0)
-        low, high = labelled.min(axis=0), labelled.max(axis=0)
-        constant = spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
-        scale = np.where(constant, 1.0, spread)
+        mean, scale, low, high = column_statistics(labelled)
         center = float(np.nanmean(y))
         self.regressor_ = regressor.fit(standardised(X, mean, scale), y - center)
         center += getattr(self.regressor_, "intercept_", 0.0)

@@ -246,6 +246,18 @@ class PolynomialMap:
             start += len(weights)
         return result
 
+    def combine_each(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """transform(columns)_i . coefficients_(i modulo p): (n,), for `coefficients` (p, size), n = k p."""
+        n_parts = len(coefficients)
+        result = np.zeros((len(columns) // n_parts, n_parts))
+        start = 0
+        for level, weights in self._levels(columns):
+            stop = start + len(weights)
+            weighted = coefficients[:, start:stop].T * weights[:, None]
+            result += np.einsum("mp,mkp->kp", weighted, level.reshape(len(level), -1, n_parts))
+            start = stop
+        return result.ravel()
+
 
 @dataclass(frozen=True, eq=False)
 class NumericalMap:
@@ -354,6 +366,52 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
+class ExpansionGroup:
+    """The sum of expansions of one polynomial kernel over as many columns each, evaluated in one go.
+
+    `columns` (p, d) and `coefficients` (p, size) of the p expansions. A frame's count that is a sum of local
+    counts has a hundred of them, whose overhead one by one would outweigh their arithmetic by far.
+    """
+
+    kernel: Kernel
+    columns: np.ndarray
+    coefficients: np.ndarray
+
+    @cached_property
+    def _map(self) -> PolynomialMap:
+        return PolynomialMap(self.kernel, self.columns.shape[1])
+
+    def evaluate(self, rows: np.ndarray) -> np.ndarray:
+        """Values (n,) float64 for `rows` (n, n_features) float64."""
+        n_parts = len(self.columns)
+        step = max(1, BLOCK_ROWS // n_parts)
+        result = np.empty(len(rows))
+        for start in range(0, len(rows), step):
+            views = rows[start : start + step, self.columns]
+            values = self._map.combine_each(views.reshape(-1, views.shape[2]), self.coefficients)
+            result[start : start + step] = values.reshape(-1, n_parts).sum(axis=1)
+        return result
+
+
+def grouped(expansions: Sequence[Expansion]) -> "list[Expansion | ExpansionGroup]":
+    """Expansions with the same sum, those of one polynomial kernel over as many columns put together."""
+    groups: dict[tuple, list[Expansion]] = {}
+    for number, part in enumerate(expansions):
+        alike = (part.kernel, len(part.columns)) if part.support is None else number
+        groups.setdefault(alike, []).append(part)
+    return [
+        parts[0]
+        if len(parts) == 1
+        else ExpansionGroup(
+            parts[0].kernel,
+            np.stack([part.columns for part in parts]),
+            np.stack([part.coefficients for part in parts]),
+        )
+        for parts in groups.values()
+    ]
+
+
+@dataclass(frozen=True, eq=False)
 class KernelSum:
     """The similarity sum_a weights_a k^a(x^a, z^a) over views, whose columns of X are `columns`_a."""
 
@@ -404,7 +462,7 @@ class KernelSum:
         ]
 
 
-def evaluate(expansions: Sequence[Expansion], rows: np.ndarray) -> np.ndarray:
+def evaluate(expansions: Sequence[Expansion | ExpansionGroup], rows: np.ndarray) -> np.ndarray:
     """The fitted function (n,) at `rows` (n, n_features) float64: the sum of its views' shares."""
     result = np.empty(len(rows))
     for start in range(0, len(rows), BLOCK_ROWS):

@@ -1,11 +1,12 @@
 """All that a fitted count regressor needs to predict, without scikit-learn, which takes a second to load."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from .kernels import Expansion, Kernel, evaluate
+from .kernels import Expansion, Kernel, evaluate, grouped
 
 #: Standardised values are clipped to this many standard deviations: a column that hardly varied in training
 #: would otherwise decide the count of the first frame in which it does.
@@ -15,6 +16,17 @@ LARGEST_DEVIATION = 5.0
 def standardised(rows, mean, scale) -> np.ndarray:
     """(rows − mean) / scale, clipped to `LARGEST_DEVIATION`."""
     return np.clip((rows - mean) / scale, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+
+
+def column_statistics(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, scale, lowest and highest value (d,) of each column of rows (n, d).
+
+    The scale is the standard deviation, 1 for a column that is constant but for rounding.
+    """
+    mean, spread = rows.mean(axis=0), rows.std(axis=0)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    constant = spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
+    return mean, np.where(constant, 1.0, spread), low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +57,10 @@ class CountPredictor:
         """Number of columns d."""
         return len(self.mean)
 
+    @cached_property
+    def _groups(self):
+        return grouped(self.expansions)
+
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Counts (n,) float64, never below 0, for rows (n, d) float64; ValueError for another d."""
         return np.maximum(self.values(rows), 0.0)
@@ -52,7 +68,17 @@ class CountPredictor:
     def values(self, rows: np.ndarray) -> np.ndarray:
         """The fitted function (n,) float64 itself, `center` included, for rows as in `predict`."""
         self._check(rows)
-        return self.center + evaluate(self.expansions, standardised(rows, self.mean, self.scale))
+        return self.center + evaluate(self._groups, standardised(rows, self.mean, self.scale))
+
+    def averaged_with(self, other: "CountPredictor") -> "CountPredictor":
+        """The mean of two functions of the same standardised columns; ValueError when those differ."""
+        if not (np.array_equal(self.mean, other.mean) and np.array_equal(self.scale, other.scale)):
+            raise ValueError("expected two predictors that were fitted to the same rows")
+        expansions = tuple(
+            replace(part, coefficients=part.coefficients / 2)
+            for part in (*self.expansions, *other.expansions)
+        )
+        return replace(self, center=(self.center + other.center) / 2, expansions=expansions)
 
     def outside_range(self, rows: np.ndarray) -> np.ndarray:
         """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""

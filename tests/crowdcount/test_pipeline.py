@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from crowdcount.pipeline import (
+    ALL_QUANTITIES,
     CELL_GROUND,
     GRIDS,
     QUANTITIES,
@@ -84,7 +85,8 @@ class TestMeasuring:
         frames = list(drawn((320, 240)))
         pipeline.learn(frames)
         measured = pipeline.measure(frames[0])
-        assert measured.features.shape == (sum(rows * columns for rows, columns in GRIDS), len(QUANTITIES))
+        n_regions = sum(rows * columns for rows, columns in GRIDS)
+        assert measured.features.shape == (n_regions, len(ALL_QUANTITIES))
         assert measured.features.size == len(pipeline.schema) == len(set(pipeline.schema.names))
         assert measured.mask.shape == pipeline.size_wh[::-1]
         assert measured.mask.dtype == bool
@@ -96,7 +98,24 @@ class TestMeasuring:
         assert named["1x1_0_0.area"] == pytest.approx(
             sum(named[f"6x5_{row}_{column}.area"] for row in range(6) for column in range(5))
         )
-        assert pipeline.quantity_names == [quantity.name for quantity in QUANTITIES]
+        assert pipeline.quantity_names == [quantity.name for quantity in ALL_QUANTITIES]
+
+    def test_cells_are_the_finest_grid_and_know_their_columns(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        names = np.array(pipeline.schema.names)
+        views = pipeline.cell_views()
+        assert set(np.unique(pipeline.cells)) == set(range(len(views))) == set(range(30))
+        columns = names[np.concatenate(views[7])]
+        assert sorted(columns) == sorted(name for name in names if name.startswith("6x5_1_2."))
+
+    def test_changes_are_measured_as_soon_as_the_empty_scene_is_known(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        changes = slice(len(QUANTITIES), None)
+        measured = [pipeline.measure(frame) for frame in drawn((320, 240))]
+        known = ["learning" not in frame.flags for frame in measured]
+        assert not known[0]
+        assert known[-1]
+        assert [frame.features[0, changes].any() for frame in measured] == known
 
     @pytest.mark.parametrize("rate", [1.0, 10.0], ids=["median", "mixture"])
     def test_resolution_hardly_matters(self, rate):

@@ -1,0 +1,75 @@
+"""Where the people of a data set stand: its dots and boxes as counts per region of the scene."""
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt
+
+from .datasets import Dataset, points_inside
+from .scene import Scene
+
+#: A dot lies on the head; the body's centre is this share of a person's height below it.
+BODY_BELOW_HEAD = 0.42
+#: A person counts where the body is: in 4 x 4 places around its centre, these shares of the height apart.
+_PLACES = np.array([-0.24, -0.08, 0.08, 0.24])
+
+
+def body_centres(dataset: Dataset, row: int, scene: Scene) -> tuple[np.ndarray, np.ndarray] | None:
+    """Body centres (k, 2) of the people in a row of the data set and their heights (k,), in pixels.
+
+    None where the row is not annotated. Only people in the scene's region of interest are meant, by their
+    dot or the centre of their box, as the counts have it.
+    """
+    if dataset.boxes is not None and dataset.boxes[row] is not None:
+        boxes = np.asarray(dataset.boxes[row], np.float64).reshape(-1, 4)
+        centres = boxes[:, :2] + boxes[:, 2:] / 2
+        inside = points_inside(centres, scene.roi)
+        return centres[inside], boxes[inside, 3]
+    if dataset.points is None or dataset.points[row] is None:
+        return None
+    heads = np.asarray(dataset.points[row], np.float64).reshape(-1, 2)
+    heads = heads[points_inside(heads, scene.roi)]
+    heights = _heights_at(scene, heads)
+    for _ in range(3):  # the height is that of a person whose body, not head, is there
+        centres = heads + np.column_stack([np.zeros(len(heads)), BODY_BELOW_HEAD * heights])
+        heights = _heights_at(scene, centres)
+    return centres, heights
+
+
+def local_counts(dataset: Dataset, rows: np.ndarray, scene: Scene, cells: np.ndarray) -> np.ndarray | None:
+    """People (n, n_cells) of rows of a data set in each cell, a person on a border shared between cells.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    rows : (n,) int
+    scene : Scene
+    cells : (h, w) int
+        Number of the cell of each pixel of the scene at any size, -1 outside the region of interest.
+
+    Returns
+    -------
+    (n, n_cells) float64, or None when a row has neither dots nor boxes. A row's sum is the number of its
+    people in the region of interest; who stands in front of its border counts in the nearest cell.
+    """
+    nearest = cells[tuple(distance_transform_edt(cells < 0, return_distances=False, return_indices=True))]
+    scale = np.array(cells.shape[::-1]) / np.array(scene.size_wh)
+    counts = np.zeros((len(rows), cells.max() + 1))
+    across, down = (shift.ravel() for shift in np.meshgrid(_PLACES, _PLACES))
+    for i, row in enumerate(rows):
+        found = body_centres(dataset, row, scene)
+        if found is None:
+            return None
+        centres, heights = found
+        x = (centres[:, :1] + across * heights[:, None]) * scale[0]
+        y = (centres[:, 1:] + down * heights[:, None]) * scale[1]
+        column = np.clip(x.astype(np.intp), 0, cells.shape[1] - 1)
+        line = np.clip(y.astype(np.intp), 0, cells.shape[0] - 1)
+        counts[i] = np.bincount(nearest[line, column].ravel(), minlength=counts.shape[1]) / len(across)
+    return counts
+
+
+def _heights_at(scene, points) -> np.ndarray:
+    """Person heights (k,) float64 at points (k, 2), those beyond the frame's border as at the border."""
+    width, height = scene.size_wh
+    columns = np.clip(points[:, 0].astype(np.intp), 0, width - 1)
+    lines = np.clip(points[:, 1].astype(np.intp), 0, height - 1)
+    return scene.person_height[lines, columns].astype(np.float64)

@@ -1,0 +1,89 @@
+"""How a frame differs from the empty scene, pixel by pixel and without a decision what is foreground.
+
+A person who sits in dark clothes on a dark bench, or stands for an hour, is no foreground, but changes the
+bench's look a little. These quantities join the size view (areas by how much they changed) and the edges
+view (edges that the empty scene does not have, and edges at all): what they mean differs from place to place.
+"""
+
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from .geometry import Geometry
+from .schema import Quantity
+from .size import N_ORIENTATIONS, orientation_bins
+
+#: Lower bounds of the classes of change: largest difference of a channel, grey levels.
+CHANGES = (6, 10, 15, 25, 40)
+#: Least length of a gradient, or of a difference of two, that counts: grey levels per pixel times the Sobel
+#: kernel's weight of 4.
+GRADIENTS = (60, 120)
+QUANTITIES = (
+    *(Quantity(f"changed_{least}", "size", "h²", additive=True) for least in CHANGES),
+    *(Quantity(f"new_edges_{30 * k}", "edges", "h²", additive=True) for k in range(N_ORIENTATIONS)),
+    *(Quantity(f"gradients_{least}", "edges", "h²", additive=True) for least in GRADIENTS),
+)
+
+_CLASSES = np.searchsorted(CHANGES, np.arange(256), side="right").astype(np.uint8)
+
+
+class ChangeMeter:
+    """Measures changes against one empty scene.
+
+    Parameters
+    ----------
+    reference_bgr : (H, W, 3) uint8
+        The empty scene.
+    geometry : Geometry
+    """
+
+    def __init__(self, reference_bgr: np.ndarray, geometry: Geometry):
+        self.reference_bgr = reference_bgr
+        self.geometry = geometry
+        self._gradients = _gradients(reference_bgr)
+
+    @cached_property
+    def _areas(self) -> np.ndarray:
+        return (1.0 / np.square(self.geometry.person_height, dtype=np.float32)).ravel()
+
+    def measure(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """Measure a frame (H, W, 3) uint8 whose light is evened out to that of the empty scene.
+
+        Returns
+        -------
+        (n_regions, 13) float64
+            Columns as `QUANTITIES`: areas changed by at least 6 but less than 10 grey levels, …; areas with a
+            difference of gradients of at least 60, by its direction; areas with a gradient of at least 60,
+            and 120. A frame that equals the empty scene gives zeros but for its gradients.
+        """
+        roi = self.geometry.roi
+        b, g, r = cv2.split(cv2.absdiff(frame_bgr, self.reference_bgr))
+        change = cv2.LUT(cv2.max(cv2.max(b, g), r), _CLASSES)
+        changed = np.flatnonzero((change > 0) & roi)
+        areas = self._sums(changed, change.ravel()[changed] - 1, len(CHANGES))
+
+        x, y = _gradients(frame_bgr)
+        new_x, new_y = (frame - empty for frame, empty in zip((x, y), self._gradients, strict=True))
+        new = np.flatnonzero((cv2.magnitude(new_x, new_y) >= GRADIENTS[0]) & roi)
+        directions = orientation_bins(new_x.ravel()[new], new_y.ravel()[new])
+        new_edges = self._sums(new, directions, N_ORIENTATIONS)
+
+        length = cv2.magnitude(x, y)
+        strong = np.flatnonzero((length >= GRADIENTS[0]) & roi)
+        is_stronger = length.ravel()[strong] >= GRADIENTS[1]
+        by_strength = self._sums(strong, is_stronger, 2)
+        return np.hstack([areas, new_edges, by_strength.sum(axis=1, keepdims=True), by_strength[:, 1:]])
+
+    def _sums(self, pixels, bins, n_bins) -> np.ndarray:
+        """Areas (n_regions, n_bins) of pixels (flat indices) by region and bin."""
+        n_parts = self.geometry.n_parts
+        index = self.geometry.parts[pixels] * np.intp(n_bins) + bins
+        by_part = np.bincount(index, self._areas[pixels], n_parts * n_bins)
+        return self.geometry.total(by_part.reshape(n_parts, n_bins))
+
+
+def _gradients(frame_bgr) -> tuple[np.ndarray, np.ndarray]:
+    """Sobel gradients (H, W) float32 in x and y of a frame's brightness."""
+    grey = cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY)
+    return cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)

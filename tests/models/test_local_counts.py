@@ -1,0 +1,102 @@
+"""Counts as sums of local counts."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from models import CountPredictor, CountRegressor, HuberLossRegressor, LocalCountRegressor
+from models.kernels import evaluate, grouped
+
+VIEWS = [
+    [np.array([0, 1]), np.array([2])],
+    [np.array([3, 4]), np.array([5])],
+    [np.array([6, 7]), np.array([8])],
+]
+HLR = HuberLossRegressor(
+    kernel="poly", kernel_params={"degree": 2}, lam=1e-4, gamma=0, between_views=None, n_refinements=0
+)
+
+
+@pytest.fixture
+def street():
+    """120 rows of three parts with three columns each; a part's people show in its own columns only."""
+    random = np.random.default_rng(0)
+    people = random.poisson([3.0, 6.0, 1.0], (120, 3)).astype(float)
+    columns = [
+        np.column_stack([n, n**2 / 5, random.normal(size=120)]) + random.normal(0, 0.3, (120, 3))
+        for n in people.T
+    ]
+    return np.hstack(columns), people
+
+
+def test_is_the_sum_of_one_regression_per_part(street):
+    X, people = street
+    model = LocalCountRegressor(VIEWS, HLR).fit(X, people)
+    separate = sum(
+        CountRegressor(clone(HLR).set_params(views=views)).fit(X, counts).predictor_.values(X)
+        for views, counts in zip(VIEWS, people.T, strict=True)
+    )
+    np.testing.assert_allclose(model.predictor_.values(X), separate, rtol=1e-10)
+
+
+def test_dots_beat_totals_where_parts_are_noisy(street):
+    X, people = street
+    totals = people.sum(axis=1)
+    local = LocalCountRegressor(VIEWS, HLR).fit(X[:60], people[:60])
+    whole = CountRegressor(clone(HLR).set_params(views=[np.arange(9)])).fit(X[:60], totals[:60])
+    errors = [np.abs(model.predict(X[60:]) - totals[60:]).mean() for model in (local, whole)]
+    assert errors[0] < 0.9 * errors[1]
+
+
+def test_a_part_that_never_changes_keeps_its_count(street):
+    X, people = street
+    people = np.column_stack([people[:, 0], people[:, 1], np.full(len(X), 2.0)])
+    model = LocalCountRegressor(VIEWS, HLR).fit(X, people)
+    without = LocalCountRegressor(VIEWS[:2], HLR).fit(X, people[:, :2])
+    np.testing.assert_allclose(model.predictor_.values(X), without.predictor_.values(X) + 2)
+
+
+def test_the_mean_of_two_predictors(street):
+    X, people = street
+    one = CountRegressor(clone(HLR).set_params(views=[np.arange(9)])).fit(X, people.sum(axis=1)).predictor_
+    other = LocalCountRegressor(VIEWS, HLR).fit(X, people).predictor_
+    mean = one.averaged_with(other)
+    np.testing.assert_allclose(mean.values(X), (one.values(X) + other.values(X)) / 2)
+    restored = CountPredictor.from_arrays(*mean.to_arrays())
+    np.testing.assert_array_equal(restored.predict(X), mean.predict(X))
+
+
+def test_predictors_of_other_rows_have_no_mean(street):
+    X, people = street
+    one, other = (LocalCountRegressor(VIEWS, HLR).fit(X[:n], people[:n]).predictor_ for n in (100, 120))
+    with pytest.raises(ValueError, match="fitted to the same rows"):
+        one.averaged_with(other)
+
+
+@pytest.mark.parametrize("n", [0, 1, 700])
+def test_groups_of_expansions_have_the_same_sum(street, n):
+    X, people = street
+    predictor = LocalCountRegressor(VIEWS, HLR).fit(X, people).predictor_
+    rows = np.random.default_rng(1).normal(size=(n, X.shape[1]))
+    groups = grouped(predictor.expansions)
+    assert len(groups) == 2 < len(predictor.expansions) == 6
+    np.testing.assert_allclose(
+        evaluate(groups, rows), evaluate(predictor.expansions, rows), rtol=1e-10, atol=1e-10
+    )
+
+
+def test_expansions_of_other_kernels_stay_alone(street):
+    X, people = street
+    model = LocalCountRegressor(VIEWS, clone(HLR).set_params(kernel="rbf", kernel_params=None)).fit(X, people)
+    groups = grouped(model.predictor_.expansions)
+    assert len(groups) == 6
+    np.testing.assert_allclose(evaluate(groups, X), evaluate(model.predictor_.expansions, X))
+
+
+def test_refuses_counts_of_other_parts_and_missing_ones(street):
+    X, people = street
+    with pytest.raises(ValueError, match="counts of 3 parts, found 2"):
+        LocalCountRegressor(VIEWS, HLR).fit(X, people[:, :2])
+    people[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        LocalCountRegressor(VIEWS, HLR).fit(X, people)

@@ -240,7 +240,7 @@ def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarr
     mesh = axes.pcolormesh(edges_s, np.linspace(0, 1, len(gap) + 1), means.T, cmap=_HEAT, vmin=0,
                            vmax=one.strongest, rasterized=True)
     axes.set_ylim(1, 0)
-    axes.set_yticks([0, 1], ["far", "near"])
+    axes.set_yticks([0.06, 0.94], ["far", "near"])
     axes.set_ylabel("depth", color=_GREY)
     _strip_frame(axes, ("left", "top", "right"))
     bar = axes.figure.colorbar(mesh, ax=axes, pad=0.01, aspect=8)

@@ -26,7 +26,7 @@ from .scene import Scene
 #: What is tried by blocked cross-validation: coef0 of the quadratic kernel (x·z / d + coef0)², and the weight
 #: of the norm. At the best of these the Huber losses are tried too.
 COEF0S = (1.0, 3.0, 10.0)
-LAMBDAS = (1e-5, 1e-4, 1e-3, 1e-2)
+LAMBDAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 #: Laplacian output kernel exp(-OUTPUT_GAMMA |depth - depth'|): neighbouring bands inform each other.
 OUTPUT_GAMMA = 10.0
 #: Relative duality gap and iterations at most: while settings are compared, and of the fit; densities are

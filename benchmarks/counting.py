@@ -1,9 +1,11 @@
-"""What counting costs beside decoding alone, and how much memory it takes.
+"""What counting costs beside decoding alone, stage by stage and end to end, and how much memory it takes.
 
     python -m benchmarks.counting CLIP [--model MODEL]
 
-Both run as whole processes on one thread, in turn, so that the ratio holds on a noisy machine. Memory is the
-peak of a process that counts 100 frames, and of one that counts the clip looped to 10,000.
+Whole runs are processes of their own on one thread, in turn, and processor time is compared, so that the
+ratios hold on a noisy machine. Stages are timed on the same frames, in turn, and the best of the repeats
+counts. Memory is the peak of a process that counts 100 frames, and of one that counts the clip looped to
+10,000.
 """
 
 import os
@@ -11,14 +13,30 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
 import cv2
+import numpy as np
+
+from crowdcount.counting import open_counting
+from crowdcount.pipeline import reduced
+from crowdcount.video import open_source
+from features.edges import edge_features
+from features.size import size_features
+from features.texture import texture_features
+
+from .plain import plain_features
+from .tables import Table
 
 _DECODE = """
 video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1])
 while video.read()[0]:
+    pass
+"""
+_LOOK = """
+with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None):
     pass
 """
 _COUNT = """
@@ -29,17 +47,28 @@ _MEASURED = """
 import resource, sys, time
 import cv2, crowdcount
 cv2.setNumThreads(1)
-crowdcount.count, crowdcount.default_model()
+crowdcount.count, crowdcount.open_counting, crowdcount.default_model()
 began = time.process_time()
 {code}
 print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+_START = """
+import sys, time
+began = time.process_time()
+import crowdcount.jobs, crowdcount.terminal
+from crowdcount.video import open_source
+crowdcount.default_model()
+with open_source(sys.argv[1]) as source:
+    next(source.frames())
+print(time.process_time() - began, 0)
 """
 
 
 def run_alone(code: str, *arguments: str) -> tuple[float, float]:
     """Processor time in seconds, without the imports, and peak memory in MiB of code in its own process."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", _MEASURED.format(code=code), *arguments]
+    program = code if code is _START else _MEASURED.format(code=code)
+    command = [sys.executable, "-c", program, *arguments]
     report = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds, memory = map(float, report.split())
     return seconds, memory
@@ -67,29 +96,88 @@ def looped(clip: str, folder: Path, n_frames: int) -> str:
     return str(path)
 
 
+def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str, float]:
+    """Milliseconds a frame of each stage of counting, and of what it can be compared with, in one process."""
+    cv2.setNumThreads(1)
+    with open_source(clip) as source:
+        images = [frame.image_bgr for frame in source.sample(n_frames)]
+    with open_counting(clip, model=model or None) as counting:
+        pipeline, model = counting._pipeline, counting.model
+    segmenter, size_wh = pipeline._segmenter, pipeline.size_wh
+    mixture = cv2.createBackgroundSubtractorMOG2()
+    small = [pipeline.reduced(image) for image in images]
+    greys = [reduced(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), size_wh) for image in images]
+    masks = [segmenter.apply(image).mask for image in small]
+    figures = [pipeline.figures(mask.copy()) for mask in masks]
+    rows = [pipeline.measure(image).features for image in images]
+    rows = [row[None] if model.per_cell else row.reshape(1, -1) for row in rows]
+
+    def count(row):
+        model.predict(row), model.outside(row)
+
+    stages = {
+        "reducing the frame": lambda k: pipeline.reduced(images[k]),
+        "foreground": lambda k: segmenter.apply(small[k]),
+        "brightness at the working size": lambda k: reduced(
+            cv2.cvtColor(images[k], cv2.COLOR_BGR2GRAY), size_wh
+        ),
+        "people in the foreground": lambda k: pipeline.figures(masks[k].copy()),
+        "size view": lambda k: size_features(figures[k]),
+        "edges view": lambda k: edge_features(greys[k], figures[k]),
+        "texture view": lambda k: texture_features(greys[k], figures[k]),
+        "count from the features": lambda k: count(rows[k]),
+    }
+    compared = {
+        "OpenCV: MOG2 on the whole frame": lambda k: mixture.apply(images[k]),
+        "OpenCV: resize (area) to the working size": lambda k: cv2.resize(
+            images[k], size_wh, interpolation=cv2.INTER_AREA
+        ),
+        "OpenCV: Canny at the working size": lambda k: cv2.Canny(greys[k], 60, 140),
+        "plain: the three views": lambda k: plain_features(greys[k], figures[k].mask, pipeline.geometry),
+    }
+    best = dict.fromkeys([*stages, *compared], np.inf)
+    for _ in range(repeats):
+        for name, stage in (stages | compared).items():
+            began = time.process_time()
+            for k in range(len(images)):
+                stage(k)
+            best[name] = min(best[name], 1000 * (time.process_time() - began) / len(images))
+    return best
+
+
 @click.command()
 @click.argument("clip", type=click.Path(exists=True))
 @click.option("--model", default="", help="Model file; the bundled one by default.")
-@click.option("--runs", default=3, show_default=True, help="Pairs of runs.")
+@click.option("--runs", default=3, show_default=True, help="Repeats; pairs of whole runs.")
 @click.option("--frames", default=10_000, show_default=True, help="Frames of the long run.")
-def main(clip: str, model: str, runs: int, frames: int) -> None:
-    """Print the ratio of counting CLIP to decoding it, and the memory that counting takes."""
+@click.option("--sampled", default=60, show_default=True, help="Frames on which the stages are timed.")
+def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
+    """Print what counting CLIP costs beside decoding it, stage by stage, and the memory that it takes."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = (looped(clip, Path(folder), n) for n in (100, frames))
-        pairs = []
-        for _ in range(runs):
-            decoding, _ = run_alone(_DECODE, clip)
-            counting, _ = run_alone(_COUNT, clip, model)
-            pairs.append((decoding, counting))
+        whole = [
+            [run_alone(code, clip, model)[0] for code in (_DECODE, _LOOK, _COUNT, _START)]
+            for _ in range(runs)
+        ]
         memory = [run_alone(_COUNT, path, model)[1] for path in (short, long)]
     video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG)
     n_frames = 0
     while video.grab():
         n_frames += 1
-    decoding, counting = (statistics.median(times) for times in zip(*pairs, strict=True))
-    click.echo(f"decoding: {1000 * decoding / n_frames:.1f} ms a frame")
-    click.echo(f"counting: {1000 * counting / n_frames:.1f} ms a frame, {n_frames / counting:.0f} frames/s")
-    click.echo(f"ratio: {statistics.median(b / a for a, b in pairs):.1f}")
+    ratio = statistics.median((run[2] - run[1]) / run[0] for run in whole)
+    decoding, looking, counting, start = np.min(whole, axis=0)
+    per_frame = 1000 / n_frames
+    rows = [["decoding", per_frame * decoding, 1.0]]
+    for name, milliseconds in stage_times(clip, model, sampled, runs).items():
+        rows.append([name, milliseconds, milliseconds / (per_frame * decoding)])
+    rows.append(["decoding and counting, whole run", per_frame * (counting - looking), ratio])
+    notes = (f"{clip}: {n_frames} frames; processor time on one thread, the best of {runs}.",)
+    header = ["stage", "ms a frame", "times decoding"]
+    click.echo(Table("Counting, stage by stage", header, rows, notes).markdown())
+    click.echo(
+        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one thread)"
+    )
+    click.echo(f"looking at the footage beforehand: {looking:.1f} s; start to the first frame: {start:.2f} s")
     click.echo(f"peak memory: {memory[0]:.0f} MiB after 100 frames, {memory[1]:.0f} MiB after {frames}")
 
 

@@ -181,14 +181,23 @@ class Pipeline:
             grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         else:
             grey = reduced(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), self.size_wh)
-        mask = foreground.mask
-        figures = Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
-        families = [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
+        figures = self.figures(foreground.mask)
+        measured = self.views(grey, figures)
         if self._ends is None:
-            families.append(self._changes(foreground.evened_bgr))
-        return Measurement(np.hstack(families), figures.mask, foreground.flags)
+            measured = np.hstack([measured, self.changes(foreground.evened_bgr)])
+        return Measurement(measured, figures.mask, foreground.flags)
 
-    def _changes(self, evened_bgr) -> np.ndarray:
+    def figures(self, mask: np.ndarray) -> Figures:
+        """What is measured of a foreground (h, w) bool at the working size; may change the mask."""
+        return Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
+
+    def views(self, grey: np.ndarray, figures: Figures) -> np.ndarray:
+        """Size, edges and texture side by side, (n_regions, n) float64, of brightness (h, w) uint8."""
+        return np.hstack(
+            [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
+        )
+
+    def changes(self, evened_bgr: np.ndarray) -> np.ndarray:
         """What `ChangeMeter` measures against the empty scene as last learnt; zeros while there is none."""
         reference = self._segmenter.reference_bgr
         if reference is None:

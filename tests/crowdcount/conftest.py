@@ -53,17 +53,20 @@ def _draw_person(image, x, foot_y, colour) -> None:
 
 
 def street_frames(n_frames=N_FRAMES, seed=0, busier=0.0, lights=1.0):
-    """Frames (H, W, 3) uint8 and counts of a street where people come and go; all are whole in view."""
+    """Frames (H, W, 3) uint8 of a street where people come and go, whole in view, and their boxes (k, 4)."""
     rng = np.random.default_rng([seed, 1])
     street = _empty_street(np.random.default_rng(99))
     for k in range(n_frames):
         count = max(0, round(busier + 4 + 4 * np.sin(2 * np.pi * k / _CROWD_PERIOD) + rng.normal(0, 0.8)))
         image = street.copy()
         feet = np.sort(rng.uniform(70, HEIGHT - 4, count))
+        boxes = []
         for x, foot_y in zip(rng.permutation(12)[: len(feet)] * 18.0 + 20, feet, strict=False):
             _draw_person(image, x, foot_y, rng.choice([20.0, 230.0], 3).tolist())
+            tall = LINE[0] * foot_y + LINE[1]
+            boxes.append((x - 0.15 * tall, foot_y - tall, 0.3 * tall, tall))
         image = image * lights + rng.normal(0, 2, image.shape)
-        yield np.clip(np.rint(image), 0, 255).astype(np.uint8), min(count, 12)
+        yield np.clip(np.rint(image), 0, 255).astype(np.uint8), np.reshape(boxes, (-1, 4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +81,14 @@ class Street:
         CSV file of counts.
     scene : Scene
     counts : (n,) int
+    boxes : tuple of (k, 4) float64
     """
 
     frames: Path
     labels: Path
     scene: Scene
     counts: np.ndarray
+    boxes: tuple[np.ndarray, ...]
 
     def dataset(self) -> Dataset:
         return load_dataset(self.frames, counts=self.labels)
@@ -93,15 +98,16 @@ def write_street(folder: Path, labelled=slice(None), **options) -> Street:
     """Draw a street into a folder; `labelled` chooses the frames whose counts are written."""
     images = folder / "frames"
     images.mkdir(parents=True)
-    counts = []
-    for k, (image, count) in enumerate(street_frames(**options)):
+    boxes = []
+    for k, (image, people) in enumerate(street_frames(**options)):
         cv2.imwrite(str(images / f"{k:04}.jpg"), image, [cv2.IMWRITE_JPEG_QUALITY, 92])
-        counts.append(count)
+        boxes.append(people)
+    counts = [len(people) for people in boxes]
     labels = folder / "counts.csv"
     rows = [f"{k},{counts[k]}\n" for k in np.arange(len(counts))[labelled]]
     labels.write_text("frame,count\n" + "".join(rows), encoding="utf-8")
     persons = [(WIDTH / 2, row, LINE[0] * row + LINE[1]) for row in (60.0, 180.0)]
-    return Street(images, labels, scene_from(SIZE, persons=persons), np.array(counts))
+    return Street(images, labels, scene_from(SIZE, persons=persons), np.array(counts), tuple(boxes))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 import math
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 
 import cv2
@@ -10,9 +10,10 @@ import pytest
 from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.model import load_model
+from crowdcount.regressors import HuberLossSetting
 from crowdcount.scene import scene_from
-from crowdcount.training import MIN_LABELS, N_BLOCKS, evaluate, measure, train
-from models import count_interval
+from crowdcount.training import MIN_LABELS, N_BLOCKS, FeatureTable, Fitting, evaluate, measure, train
+from models import count_interval, count_metrics
 
 
 def table(counts, features, views=("size", "edges", "texture"), first=1):
@@ -355,3 +356,54 @@ class TestEvaluate:
             assert "\n" not in str(caught.value)
         with pytest.raises(ModelError, match="ready-made features"):
             evaluate(linear, cell_model)
+
+
+class TestLocalCounts:
+    """Of four cells with three columns each, only the cells' own columns tell of their people."""
+
+    @pytest.fixture
+    def measured(self):
+        rng = np.random.default_rng(5)
+        people = rng.poisson([4.0, 1.0, 7.0, 2.0], (150, 4)).astype(float)
+        noise = iter(rng.normal(0, [[0.4], [1.0], [1.0]], (4, 3, 150)))
+        cells = [np.column_stack(np.array([n, n**2 / 4, 0 * n]) + next(noise)) for n in people.T]
+        features = np.hstack([*cells, rng.normal(size=(150, 12))])
+        dataset = table(people.sum(axis=1), features)
+        views = [[k for k in range(24) if k % 3 == view] for view in range(3)]
+        cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
+        columns = tuple(dataset.feature_names)
+        return dataset, FeatureTable(
+            np.arange(150), features, columns, views, cell_views=cell_views, local_counts=people
+        )
+
+    def test_are_averaged_with_the_whole_where_they_lower_the_error(self, measured):
+        dataset, known = measured
+        fitting = Fitting(known, dataset)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        both = fitting.with_local(whole)
+        assert both.local is not None
+        assert both.metrics.mae < 0.95 * whole.metrics.mae
+        mean = fitting.fit(both.setting).predictor_.averaged_with(fitting.fit_local(both.local).predictor_)
+        assert count_metrics(dataset.counts, mean.predict(known.features)).mae < both.metrics.mae
+
+    def test_are_left_out_where_they_mislead(self, measured):
+        dataset, known = measured
+        shuffled = np.random.default_rng(6).permutation(known.local_counts.ravel()).reshape(150, 4)
+        fitting = Fitting(replace(known, local_counts=3 * shuffled), dataset)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        assert fitting.with_local(whole) is whole
+
+    def test_need_dots(self, measured):
+        dataset, known = measured
+        fitting = Fitting(replace(known, local_counts=None), dataset)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        assert fitting.with_local(whole) is whole
+
+    def test_of_a_drawn_street_are_learnt_from_boxes_and_saved_with_the_model(self, street, tmp_path):
+        dataset = street.dataset()
+        training = train(replace(dataset, boxes=street.boxes), scene=street.scene)
+        assert training.metrics.mae < 0.15 * np.abs(street.counts - street.counts.mean()).mean()
+        training.model.save(tmp_path / "street.npz")
+        assert load_model(tmp_path / "street.npz").facts["local"] == (
+            None if training.local is None else asdict(training.local)
+        )

@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import os
 import queue
+import resource
 import shutil
 import tempfile
 import time
@@ -70,10 +71,11 @@ def archive(n_videos: int, n_frames: int, clip: str | None = None) -> Iterator[P
         yield folder
 
 
-def timed_batch(folder: Path, n_workers: int, **options) -> float:
-    """Seconds that `n_workers` take to count an archive, from the moment they are ready."""
+def timed_batch(folder: Path, n_workers: int, **options) -> tuple[float, float]:
+    """Seconds that `n_workers` take to count an archive once they are ready, and their processor time."""
     engine = LocalEngine(n_workers)
     engine.warm_up()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.perf_counter()
     summary = run_batch(
         plan_videos([str(folder / "videos")]), folder / "out", engine, Options(**options), _Silent()
@@ -81,7 +83,8 @@ def timed_batch(folder: Path, n_workers: int, **options) -> float:
     seconds = time.perf_counter() - began
     shutil.rmtree(folder / "out")
     assert not summary.failed, summary.failed
-    return seconds
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 @click.group()
@@ -106,13 +109,15 @@ def speed(videos: int, frames: int, runs: int, clip: str | None) -> None:
         n_bytes = sum(os.path.getsize(path) for path in paths)
         results = os.path.getsize(count_one(folder))
     n = videos * frames
-    click.echo(f"one process: {n / min(one):.1f} frames/s ({1000 * min(one) / n:.2f} ms a frame)")
-    click.echo(f"two processes: {n / min(two):.1f} frames/s, {min(one) / min(two):.2f} times one")
-    ratios = ", ".join(f"{a / b:.2f}" for a, b in zip(one, two, strict=True))
+    (one_s, one_cpu), (two_s, two_cpu) = (map(min, zip(*runs, strict=True)) for runs in (one, two))
+    click.echo(f"one process: {n / one_s:.1f} frames/s, {1000 * one_cpu / n:.2f} ms of a processor a frame")
+    click.echo(f"two processes: {n / two_s:.1f} frames/s, {1000 * two_cpu / n:.2f} ms of a processor a frame")
+    click.echo(f"two processes: {one_s / two_s:.2f} times one")
+    ratios = ", ".join(f"{a[0] / b[0]:.2f}" for a, b in zip(one, two, strict=True))
     click.echo(f"pairs of runs: {ratios}")
+    decoding_ms = 1000 * min(decoding) / n
     click.echo(
-        f"decoding: {1000 * min(decoding) / n:.2f} ms a frame; "
-        f"a batch takes {min(one) / min(decoding):.1f} times that"
+        f"decoding: {decoding_ms:.2f} ms a frame; a batch {1000 * one_cpu / n / decoding_ms:.1f} times that"
     )
     click.echo(f"video: {n_bytes / n / 1000:.1f} kB a frame; results: {results / frames:.1f} bytes a frame")
 

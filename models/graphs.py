@@ -19,20 +19,25 @@ def neighbor_laplacian(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
     n_neighbors = min(n_neighbors, n - 1)
     if n_neighbors < 1:
         return sparse.csr_array((n, n))
-    neighbors = nearest_others(rows, n_neighbors)
-    starts = np.arange(0, n * n_neighbors + 1, n_neighbors)
-    directed = sparse.csr_array((np.ones(neighbors.size), neighbors.ravel(), starts), shape=(n, n))
-    weights = directed.maximum(directed.T).tocsr()
-    scale = 1.0 / np.sqrt(weights.sum(axis=1))
-    return (sparse.eye_array(n) - sparse.diags_array(scale) @ weights @ sparse.diags_array(scale)).tocsr()
+    itself = np.arange(n)
+    near = np.column_stack([itself, nearest_others(rows, n_neighbors)])
+    directed = sparse.csr_array(
+        (np.ones(near.size), near.ravel(), np.arange(0, near.size + 1, n_neighbors + 1)), shape=(n, n)
+    )
+    laplacian = (directed + directed.T).tocsr()  # its pattern: neighbours either way, and the diagonal
+    degrees = np.diff(laplacian.indptr) - 1
+    rows_of = np.repeat(itself, degrees + 1)
+    scale = 1.0 / np.sqrt(degrees)
+    laplacian.data = np.where(laplacian.indices == rows_of, 1.0, -scale[rows_of] * scale[laplacian.indices])
+    return laplacian
 
 
 def nearest_others(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Numbers (n, n_neighbors) of each row's nearest other rows, for 1 <= n_neighbors < n; exact.
 
-    scipy's tree takes about half of the time of scikit-learn's neighbour graph.
+    scipy's tree with leaves of 64 rows takes half to two thirds of the time that it takes with its default.
     """
-    _, found = KDTree(rows).query(rows, n_neighbors + 1)
+    _, found = KDTree(rows, leafsize=64).query(rows, n_neighbors + 1)
     itself = found == np.arange(len(rows))[:, None]
     itself[~itself.any(axis=1), -1] = True  # more duplicates than neighbours: any of them is as near
     return found[~itself].reshape(len(rows), n_neighbors)

@@ -149,8 +149,9 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         y = check_labels(X, y)
         self._check_parameters()
         views = self._resolve_views(X.shape[1])
-        labels = np.flatnonzero(~np.isnan(y))
-        graph = self._choose_graph_rows(labels, np.flatnonzero(np.isnan(y)))
+        missing = np.isnan(y)
+        labels = np.flatnonzero(~missing)
+        graph = self._choose_graph_rows(labels, np.flatnonzero(missing))
         if len(graph):
             views = [
                 replace(view, laplacian=neighbor_laplacian(X[graph][:, view.columns], self.n_neighbors))

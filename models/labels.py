@@ -1,7 +1,7 @@
 """What a regressor learns: one label per row."""
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 
 def check_labels(X: np.ndarray, y, *, all_rows: bool = False) -> np.ndarray:
@@ -11,9 +11,11 @@ def check_labels(X: np.ndarray, y, *, all_rows: bool = False) -> np.ndarray:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-    y = column_or_1d(y, warn=True)
+    if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64):
+        y = column_or_1d(y, dtype=np.float64, warn=True)
     check_consistent_length(X, y)
+    if np.isinf(y).any():
+        raise ValueError("Input y contains infinity: expected a number for every label, NaN for none")
     missing = np.isnan(y)
     if missing.all():
         raise ValueError("expected at least one label, but y is NaN everywhere")

@@ -1,7 +1,7 @@
 """Symmetric positive definite systems."""
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 
 class Factor:
@@ -19,20 +19,22 @@ class Factor:
         scaled = matrix * self._scale * self._scale[:, None]
         shift = len(matrix) * np.finfo(float).eps
         while True:
-            try:
-                self._lower = linalg.cholesky(scaled, lower=True, check_finite=False)
+            self._lower, failed_at = lapack.dpotrf(scaled.T, lower=1, clean=0)
+            if not failed_at:
                 return
-            except linalg.LinAlgError:
-                shift *= 10
-                scaled[np.diag_indices_from(scaled)] = 1 + shift
+            shift *= 10
+            scaled[np.diag_indices_from(scaled)] = 1 + shift
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution for a right-hand side (n,) or (n, k)."""
+        if not right.size:  # LAPACK's wrappers take no empty arrays
+            return right.copy()
         scale = self._scale if right.ndim == 1 else self._scale[:, None]
-        return scale * linalg.cho_solve((self._lower, True), scale * right, check_finite=False)
+        return scale * lapack.dpotrs(self._lower, scale * right, lower=1)[0]
 
 
 def plus_diagonal(matrix: np.ndarray, value: float) -> np.ndarray:
     """`matrix` itself with `value` added to its diagonal."""
-    matrix[np.diag_indices_from(matrix)] += value
+    diagonal = np.einsum("ii->i", matrix)  # a view
+    diagonal += value
     return matrix

@@ -9,5 +9,5 @@ def huber_loss(residuals: np.ndarray, xi: float) -> tuple[float, np.ndarray]:
 
     H_xi(r) = r^2 / 2 for |r| <= xi, else xi |r| - xi^2 / 2; xi may be infinite.
     """
-    slopes = np.clip(residuals, -xi, xi)
+    slopes = residuals if np.isinf(xi) else np.clip(residuals, -xi, xi)
     return float(slopes @ (residuals - slopes / 2)), slopes

@@ -78,7 +78,9 @@ class Manifold:
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M F (rows, m)."""
         parts = [matrix @ column for matrix, column in zip(self.laplacians, values.T, strict=True)]
-        result = np.column_stack(parts) + self._diagonal() * values
+        result = np.column_stack(parts)
+        if self.between is not None:
+            result += self._diagonal() * values
         if self.between == "full":
             result -= values.sum(axis=1, keepdims=True)
         return result
@@ -92,7 +94,8 @@ class Manifold:
         """Block (a, a) of psi^T M psi but for what "full" subtracts of it: psi^T psi."""
         part = self.features[:, self.views[a]]
         smooth = part.T @ (self.laplacians[a] @ part)
-        return (smooth + smooth.T) / 2 + self._diagonal() * (part.T @ part)
+        smooth = (smooth + smooth.T) / 2
+        return smooth if self.between is None else smooth + self._diagonal() * (part.T @ part)
 
     def gram(self) -> np.ndarray:
         """psi^T M psi (D, D), block-diagonal over the views unless `between` is "full"."""

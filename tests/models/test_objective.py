@@ -95,3 +95,9 @@ def test_a_singular_matrix_still_gets_a_factor():
     factor = Factor(np.outer(vector, vector))
     solution = factor.solve(vector)
     np.testing.assert_allclose(np.outer(vector, vector) @ solution, vector, rtol=1e-6)
+
+
+def test_an_empty_system_has_an_empty_solution():
+    factor = Factor(np.empty((0, 0)))
+    assert factor.solve(np.empty(0)).shape == (0,)
+    assert factor.solve(np.empty((0, 3))).shape == (0, 3)

@@ -23,6 +23,7 @@ _HOMES = {
     "FrameCount": "results",
     "estimate_scene": "scene",
     "load_scene": "scene",
+    "recalibrate": "recalibration",
     "scene_from": "scene",
     "evaluate": "training",
     "train": "training",

@@ -147,7 +147,7 @@ def choose_scene(scene: Scene | None, model: CounterModel, source: VideoSource) 
 
     SceneError when it does not fit the footage, ModelError when the model needs a scene and knows none.
     """
-    scene = scene or (None if model.per_cell else model.scene)
+    scene = scene or model.scene
     if scene is not None:
         return scene.fitted(source.info.size_wh)
     if not model.per_cell:

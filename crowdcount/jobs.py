@@ -31,10 +31,13 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .audit import Audit
     from .compression import Compression
     from .datasets import Dataset
+    from .recalibration import Recalibration
     from .training import Evaluation, Training
 
 PICTURE_SUFFIXES = (".png", ".jpg")
 SCENE_SUFFIXES = (".json", ".npz")
+#: What stands for the bundled model in the place of a model file's name.
+BUNDLED = "bundled"
 #: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
 Show = Callable[[str, int, int | None, float | None], None]
 
@@ -507,6 +510,49 @@ def audit_dataset(
             show("drawing", 0, None, None)
             write_audit_page(audit, dataset, html)
     return audit
+
+
+def recalibrate_model(
+    model: str | Path,
+    path: str,
+    output: str | Path | None = None,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> tuple["Recalibration", str]:
+    """Correct a model by a few counts and save what it becomes; returns what was found, and the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file, or `BUNDLED`.
+    output : path, optional
+        Model file to write; by default `<stem>.recalibrated.npz` in the working folder.
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    options
+        frames and cache, as for `recalibrate`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, ModelError, OutputError
+    """
+    from .recalibration import recalibrate
+
+    written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
+    _refuse_to_replace(written, model, path, scene, counts, mot)
+    check_writable(written)
+    loaded = default_model() if model == BUNDLED else load_model(model)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with watcher.progress() as show:
+        dataset, loaded_scene = _load_dataset(path, scene, labels, watcher, show)
+        found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
+        found.model.save(written)
+    return found, written
 
 
 def compress_model(

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from models import CountPredictor, CurvePredictor, count_scale
+from models import Correction, CountPredictor, CurvePredictor, count_scale
 from models.predictor import checked_array
 
 from .errors import ModelError, SceneError
@@ -124,7 +124,7 @@ class CounterModel:
     usual_outside : float
         Share of columns outside their training range beyond which a frame is flagged.
     scene : Scene or None
-        The scene it was trained on.
+        The scene it was trained or recalibrated on.
     rate : float or None
         Frames per second it was trained on.
     facts : dict
@@ -135,6 +135,8 @@ class CounterModel:
         What `crowdcount.compression` needs; None in most models.
     prototypes : Prototypes or None
         What `crowdcount.explain` shows; None unless it is compressed.
+    offset : float
+        People to add to the sum over the cells; 0 unless a model that counts per cell was recalibrated.
     """
 
     regressor: CountPredictor
@@ -149,6 +151,7 @@ class CounterModel:
     profile: CurvePredictor | None = None
     examples: Examples | None = None
     prototypes: Prototypes | None = None
+    offset: float = 0.0
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -173,7 +176,22 @@ class CounterModel:
         occupied = features.any(axis=2)
         if occupied.any():
             counts[occupied] = self.regressor.predict(features[occupied])
-        return counts.sum(axis=1)
+        return np.maximum(self.offset + counts.sum(axis=1), 0.0)
+
+    def corrected(self, correction: Correction) -> "CounterModel":
+        """The model whose counts are corrected. It keeps no examples: their labels are not what it counts."""
+        offset, scale = correction.offset, correction.scale
+        prototypes = self.prototypes
+        if prototypes is not None:
+            prototypes = replace(prototypes, weights=scale * prototypes.weights)
+        to_cells, to_sum = (0.0, scale * self.offset + offset) if self.per_cell else (offset, 0.0)
+        return replace(
+            self,
+            regressor=self.regressor.corrected(to_cells, scale),
+            offset=to_sum,
+            examples=None,
+            prototypes=prototypes,
+        )
 
     def predict_profile(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Densities over depth (n, m), whose integrals are the counts (n,), for features as in `predict`.
@@ -198,11 +216,11 @@ class CounterModel:
         """Lower and upper end for a count in a scene.
 
         A model that counts in any scene trusts its person heights: counts go with their square, so that
-        what they lack in reliability widens the interval.
+        what they lack in reliability widens the interval, unless the model was recalibrated in its scene.
         """
         spread = self.quantile * float(count_scale(np.float64(count)))
         unsure = 0.0
-        if self.per_cell:
+        if self.per_cell and self.scene is None:
             unsure = _Z * 2 * HEIGHT_UNCERTAINTY * (1 - scene.height_reliability)
         half_below = np.hypot(spread, count * (1 - np.exp(-unsure)))
         half_above = np.hypot(spread, count * (np.exp(unsure) - 1))
@@ -230,6 +248,7 @@ class CounterModel:
             "level": self.level,
             "usual_outside": self.usual_outside,
             "rate": self.rate,
+            "offset": self.offset,
             "facts": self.facts,
             "regressor": regressor,
             "scene": scene,
@@ -268,6 +287,7 @@ class _Meta(_Strict):
     level: float = Field(gt=0, lt=1)
     usual_outside: float = Field(ge=0, le=1)
     rate: float | None = Field(gt=0)
+    offset: float = 0.0
     facts: dict
     regressor: _Regressor
     scene: dict | None
@@ -324,6 +344,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         profile,
         examples,
         prototypes,
+        meta.offset,
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .datasets import Dataset
     from .forecast import Forecast
     from .profile_training import ProfileFit
+    from .recalibration import Recalibration
     from .training import Evaluation, RemovedLabel, Training
 
 #: Removed labels that a report lists.
@@ -124,7 +125,10 @@ def describe_model(model: CounterModel) -> str:
     parts = [f"trained on {name}" if isinstance(name, str) else "of unknown training"]
     if isinstance(validation, dict) and isinstance(validation.get("mae"), float):
         parts.append(f"MAE {validation['mae']:.2f} there (cross-validated)")
-    if isinstance(limits, str):
+    recalibration = model.facts.get("recalibration")
+    if isinstance(recalibration, dict):
+        parts.append(f"recalibrated by {recalibration.get('counts')} counts of {recalibration.get('on')}")
+    elif isinstance(limits, str):
         parts.append(limits)
     elif model.per_cell:
         parts.append("it knows no camera, and its counts go with the square of the person height")
@@ -167,6 +171,25 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
         f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
         _metrics(evaluation.metrics),
     ]
+
+
+def recalibration_report(found: "Recalibration", path: str) -> list[str]:
+    """What a recalibration changed, for people."""
+    n, level = found.before.n, found.model.level
+    lines = [
+        f"{path}: corrected by {_number(n, 'count')} in {found.seconds:.1f} s",
+        f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count",
+        f"before: {_metrics(found.before)}",
+        f"after (each count by the others alone): {_metrics(found.after)}",
+        f"half width of the interval in people, at 10: {found.former_quantile * 10**0.5:.1f} before, "
+        f"{found.model.quantile * 10**0.5:.1f} now",
+    ]
+    if not found.keeps_level:
+        lines.append(
+            f"{_number(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
+            f"for {level:.0%}: it is at least as wide as before"
+        )
+    return lines
 
 
 def _profile(fit: "ProfileFit") -> list[str]:

@@ -402,7 +402,7 @@ def measure_labelled(
     progress: Progress | None = None,
 ) -> FeatureTable:
     """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`."""
-    wanted = _selected(dataset, frames)
+    wanted = selected(dataset, frames)
     _check_labels(dataset, wanted, MIN_LABELS)
     table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
     _check_labels(dataset, table.rows, MIN_LABELS)
@@ -435,13 +435,8 @@ def evaluate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    wanted = _selected(dataset, frames)
-    _check_labels(dataset, wanted, 1)
-    if scene is None and not model.per_cell:
-        scene = model.scene
-    table = measure(dataset, wanted, scene=scene, per_cell=model.per_cell, cache=cache, progress=progress)
-    model.check_columns(table.columns)
-    _check_labels(dataset, table.rows, 1)
+    wanted = selected(dataset, frames)
+    table = measure_for(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
     predictions = model.predict(table.features)
     labels = dataset.counts[table.rows]
     labelled = np.isfinite(labels)
@@ -452,6 +447,25 @@ def evaluate(
         predictions[labelled],
         time.perf_counter() - began,
     )
+
+
+def measure_for(
+    model: CounterModel,
+    dataset: Dataset,
+    wanted: np.ndarray,
+    least: int,
+    *,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure rows (n,) bool as a model wants them, of which `least` must have a label; see `evaluate`."""
+    _check_labels(dataset, wanted, least)
+    scene = scene or model.scene
+    table = measure(dataset, wanted, scene=scene, per_cell=model.per_cell, cache=cache, progress=progress)
+    model.check_columns(table.columns)
+    _check_labels(dataset, table.rows, least)
+    return table
 
 
 def measure(
@@ -549,7 +563,8 @@ def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarra
     return np.array(rows, np.int64), np.stack(values)
 
 
-def _selected(dataset: Dataset, frames: str | None) -> np.ndarray:
+def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
+    """The rows (n,) bool of the frames asked for, all for None."""
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
 
 

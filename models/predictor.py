@@ -80,6 +80,15 @@ class CountPredictor:
         )
         return replace(self, center=(self.center + other.center) / 2, expansions=expansions)
 
+    def corrected(self, offset: float, scale: float) -> "CountPredictor":
+        """The function offset + scale * self; ValueError unless the scale is positive."""
+        if not scale > 0:
+            raise ValueError(f"expected a positive scale, got {scale}")
+        expansions = tuple(
+            replace(part, coefficients=part.coefficients * scale) for part in self.expansions
+        )
+        return replace(self, center=offset + scale * self.center, expansions=expansions)
+
     def outside_range(self, rows: np.ndarray) -> np.ndarray:
         """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""
         self._check(rows)

@@ -11,9 +11,12 @@ from .count import count
 from .evaluate import evaluate
 from .explain import explain
 from .forecast import forecast
+from .recalibrate import recalibrate
 from .report import report
 from .scene import scene
 from .train import train
 
 #: In the order of the overview.
-COMMANDS = (count, scene, train, evaluate, audit, compress, explain, forecast, alarm, batch, report)
+COMMANDS = (
+    count, scene, train, evaluate, recalibrate, audit, compress, explain, forecast, alarm, batch, report,
+)  # fmt: skip

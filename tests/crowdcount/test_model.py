@@ -167,7 +167,7 @@ class TestPrediction:
 
     def test_an_unreliable_person_height_widens_the_interval_of_a_model_for_any_scene(self, small):
         sure, unsure = (replace(small.scene, height_reliability=value) for value in (1.0, 0.2))
-        anywhere = replace(small, per_cell=True)
+        anywhere = replace(small, per_cell=True, scene=None)
         assert anywhere.interval(10.0, sure) == pytest.approx(small.interval(10.0, unsure))
         low, high = anywhere.interval(10.0, unsure)
         assert low < anywhere.interval(10.0, sure)[0]

@@ -1,0 +1,41 @@
+"""`crowdcount recalibrate`."""
+
+from dataclasses import asdict
+
+import click
+
+from .common import dataset_options, json_line
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@dataset_options
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="Model file to write; by default STEM.recalibrated.npz in the working folder.",
+)
+def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet: bool, **options) -> None:
+    """Correct MODEL by a few counts of DATASET.
+
+    MODEL is a model file, or "bundled" for the bundled model. DATASET and its counts are given as to
+    `crowdcount train`: of the camera as it now is, or of a camera that MODEL never saw. Five to ten counts
+    correct bias and scale and renew the interval; the corrected model counts like any other.
+    """
+    from ..jobs import recalibrate_model
+    from ..results import print_result
+    from ..terminal import Terminal, recalibration_report
+
+    found, written = recalibrate_model(model, dataset, output, watcher=Terminal(quiet), **options)
+    if json:
+        facts = {**asdict(found.correction), "before": _known(found.before), "after": _known(found.after)}
+        facts |= {"quantile": found.model.quantile, "seconds": found.seconds, "model": written}
+        print_result(json_line(facts))
+    else:
+        print_result("\n".join(recalibration_report(found, written)))
+
+
+def _known(metrics) -> dict:
+    """Metrics as JSON holds them; the mean relative error is null where nobody was in any frame."""
+    return {name: None if value != value else value for name, value in asdict(metrics).items()}

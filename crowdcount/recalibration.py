@@ -1,0 +1,92 @@
+"""Correcting a model by a few new counts: of a camera that has drifted, or of one that it never saw."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
+
+from .datasets import Dataset
+from .model import CounterModel
+from .scene import Scene
+from .training import Progress, measure_for, selected
+
+#: With fewer counts, leaving one out leaves too little to judge by.
+MIN_COUNTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibration:
+    """A corrected model with what was found on the way.
+
+    Attributes
+    ----------
+    model : CounterModel
+    correction : Correction
+        What became of the former model's counts.
+    before : CountMetrics
+        Error of the former model on the new counts.
+    after : CountMetrics
+        Error on each count of the former model corrected by the other counts.
+    former_quantile : float
+        Half width of the former model's interval, in units of `models.intervals.count_scale`.
+    seconds : float
+    """
+
+    model: CounterModel
+    correction: Correction
+    before: CountMetrics
+    after: CountMetrics
+    former_quantile: float
+    seconds: float
+
+    @property
+    def keeps_level(self) -> bool:
+        """Whether there are counts enough for the interval's level by themselves."""
+        return self.before.n >= np.ceil(self.model.level / (1 - self.model.level) - 1e-9)
+
+
+def recalibrate(
+    dataset: Dataset,
+    model: CounterModel,
+    *,
+    frames: str | None = None,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Recalibration:
+    """Correct a model's bias and scale by the counts of a data set, and renew its interval.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Five to ten counts, spread over the footage, do most of what can be done.
+    model : CounterModel
+    frames, scene, cache, progress
+        As for `evaluate`. The new model keeps the scene in which it was corrected.
+
+    Raises
+    ------
+    DatasetError
+        When fewer than `MIN_COUNTS` of the frames asked for have a count.
+    ModelError
+        When the model was trained on other features than the data set's.
+    VideoError, SceneError, OutputError
+    """
+    began = time.perf_counter()
+    wanted = selected(dataset, frames) & np.isfinite(dataset.counts)
+    table = measure_for(model, dataset, wanted, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
+    labels, counts = dataset.counts[table.rows], model.predict(table.features)
+    correction = fit_correction(counts, labels)
+    held_out = leave_one_out(counts, labels)
+    before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
+    facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
+    corrected = replace(
+        model.corrected(correction),
+        quantile=renewed_quantile(held_out, labels, model.level, model.quantile),
+        scene=table.scene,
+        facts=model.facts | {"recalibration": facts},
+    )
+    return Recalibration(corrected, correction, before, after, model.quantile, time.perf_counter() - began)

@@ -1,0 +1,67 @@
+"""Correcting a count regressor by a few new counts: offset + scale * count, shrunken towards no change.
+
+Source: C. M. Bishop, "Pattern Recognition and Machine Learning", 2006, section 3.3: linear regression with a
+Gaussian prior, here of the errors on the predictions, with the variance of an error in proportion to
+`models.intervals.count_scale` squared.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .intervals import conformal_quantile, count_scale, normalised_scores
+
+#: Precisions of the priors of the offset (people) and of the scale, in those of an error at one person.
+#: Chosen on eight measured drifts (docs/decisions/2026-11-20-recalibration.md); a label at ten people weighs
+#: against them with .1 and 10.
+OFFSET_PRECISION = 0.03
+SCALE_PRECISION = 0.3
+#: Smaller scales are not believed: few labels could turn the counts into a constant, or around.
+LEAST_SCALE = 0.1
+
+
+@dataclass(frozen=True)
+class Correction:
+    """count' = offset + scale * count, never below 0."""
+
+    offset: float = 0.0
+    scale: float = 1.0
+
+    def __call__(self, counts: np.ndarray) -> np.ndarray:
+        """Corrected counts (n,) float64."""
+        return np.maximum(self.offset + self.scale * counts, 0.0)
+
+
+def fit_correction(predictions: np.ndarray, labels: np.ndarray) -> Correction:
+    """The most probable correction of predictions (n,) by labels (n,), of a scale from `LEAST_SCALE` on.
+
+    The smaller n, the nearer to no change, which is the answer for n = 0.
+    """
+    weights = 1.0 / count_scale(predictions)
+    design = np.column_stack([weights, weights * predictions])
+    errors = weights * (labels - predictions)
+    precision = design.T @ design + np.diag([OFFSET_PRECISION, SCALE_PRECISION])
+    offset, change = np.linalg.solve(precision, design.T @ errors)
+    if 1.0 + change < LEAST_SCALE:
+        change = LEAST_SCALE - 1.0
+        offset = weights @ (errors - change * design[:, 1]) / precision[0, 0]
+    return Correction(float(offset), float(1.0 + change))
+
+
+def leave_one_out(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Predictions (n,), each corrected by the other labels alone."""
+    others = ~np.eye(len(labels), dtype=bool)
+    corrections = (fit_correction(predictions[rest], labels[rest]) for rest in others)
+    return np.array([one(count) for one, count in zip(corrections, predictions, strict=True)])
+
+
+def renewed_quantile(corrected: np.ndarray, labels: np.ndarray, level: float, former: float) -> float:
+    """Half width of the interval in units of `count_scale`, from predictions (n,) of `leave_one_out`.
+
+    The conformal quantile of their scores. Fewer than level / (1 - level) of them cannot promise the level (n
+    cover n / (n + 1) of the frames at most): then the largest of them or the `former` quantile, whichever is
+    larger.
+    """
+    scores = normalised_scores(labels, corrected)
+    quantile = conformal_quantile(scores, level)
+    return quantile if np.isfinite(quantile) else max(former, float(scores.max(initial=0.0)))

@@ -1,0 +1,141 @@
+"""A model of a drifted or new camera is corrected by a few counts, and counts like any other."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from crowdcount.cli import command_line
+from crowdcount.counting import count
+from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.errors import DatasetError
+from crowdcount.model import default_model, load_model
+from crowdcount.recalibration import recalibrate
+from crowdcount.terminal import describe_model
+from crowdcount.training import evaluate, train
+from models import Correction
+from samples.make import main as make_clip
+
+
+def run(*arguments):
+    return CliRunner().invoke(command_line, [str(one) for one in arguments])
+
+
+@pytest.fixture(scope="module")
+def drifted(street, tmp_path_factory):
+    """The street's frames with ten counts, 3 more than there are people."""
+    labels = tmp_path_factory.mktemp("drifted") / "few.csv"
+    rows = [f"{k},{street.counts[k] + 3}\n" for k in range(2, 60, 6)]
+    labels.write_text("frame,count\n" + "".join(rows))
+    return labels
+
+
+def test_ten_counts_correct_a_model_of_the_camera(trained, street, drifted, tmp_path):
+    model = trained.model
+    found = recalibrate(load_dataset(street.frames, counts=drifted), model)
+    assert found.before.n == 10
+    assert found.before.bias == pytest.approx(-3, abs=0.5)
+    assert found.after.mae < 0.4 * found.before.mae
+    assert found.keeps_level
+    found.model.save(tmp_path / "new.npz")
+    loaded = load_model(tmp_path / "new.npz")
+    frames = street.dataset()
+    before, after = evaluate(frames, model).predictions, evaluate(frames, loaded).predictions
+    np.testing.assert_allclose(after[before > 0.5], found.correction(before)[before > 0.5], rtol=1e-9)
+    assert np.abs(after - street.counts - 3).mean() < 0.5 * np.abs(before - street.counts - 3).mean()
+    assert loaded.quantile == found.model.quantile != model.quantile
+    assert "recalibrated by 10 counts of" in describe_model(loaded)
+    row = next(count(street.frames, model=loaded))
+    assert row.count == pytest.approx(after[0])
+    assert row.low <= row.count <= row.high
+
+
+def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):
+    found = recalibrate(load_dataset(street.frames, counts=drifted), cell_model, scene=street.scene)
+    assert found.after.mae < found.before.mae
+    found.model.save(tmp_path / "new.npz")
+    loaded = load_model(tmp_path / "new.npz")
+    assert loaded.per_cell
+    assert loaded.offset == found.correction.offset != 0
+    before = evaluate(street.dataset(), cell_model, scene=street.scene).predictions
+    after = evaluate(street.dataset(), loaded).predictions  # in its own scene
+    np.testing.assert_allclose(after, found.correction(before), rtol=1e-9)
+    counted = [row.count for row in count(street.frames, model=loaded)]
+    np.testing.assert_allclose(counted, after, rtol=1e-9)
+    half = found.model.quantile * 10**0.5
+    unsure = replace(street.scene, height_reliability=0.0)
+    assert loaded.interval(10.0, unsure) == pytest.approx((max(0, 10 - half), 10 + half))
+    assert cell_model.interval(10.0, unsure)[1] > cell_model.interval(10.0, street.scene)[1]
+
+
+def test_corrections_of_corrections_add_up(cell_model, trained):
+    rows = np.random.default_rng(0).uniform(0, 1, (3, 4, len(cell_model.columns)))
+    twice = cell_model.corrected(Correction(1.0, 2.0)).corrected(Correction(0.5, 3.0))
+    np.testing.assert_allclose(twice.predict(rows), 3.5 + 6 * cell_model.predict(rows))
+    whole = trained.model.corrected(Correction(1.0, 2.0)).corrected(Correction(0.5, 3.0))
+    one = np.array([trained.model.regressor.mean])
+    np.testing.assert_allclose(whole.predict(one), 3.5 + 6 * trained.model.predict(one))
+    with pytest.raises(ValueError, match="positive scale"):
+        trained.model.corrected(Correction(1.0, 0.0))
+
+
+def test_ready_made_features_are_recalibrated_too():
+    random = np.random.default_rng(0)
+    features = random.uniform(0, 3, (60, 3))
+    table = Dataset("table", "features", np.arange(60), 5 + features @ [3, 2, 1.0], features=features,
+                    feature_names=("a", "b", "c"), feature_views=("size", "edges", "texture"))  # fmt: skip
+    model = train(table, frames="0-29").model
+    few = np.full(60, np.nan)
+    few[30::6] = 2 * table.counts[30::6]
+    found = recalibrate(replace(table, counts=few), model)
+    assert found.before.n == 5
+    assert found.correction.scale == pytest.approx(2, abs=0.4)
+    assert not found.keeps_level
+    assert found.model.quantile >= model.quantile
+
+
+def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = CliRunner().invoke(make_clip, ["clip.mp4", "--people", "6", "--fps", "5", "--seconds", "14"])
+    assert made.exit_code == 0, made.output
+    counted = [row.count for row in count("clip.mp4")]
+    rows = [f"{k},{round(1.5 * counted[k]) + 2}\n" for k in range(5, len(counted), 10)]
+    (tmp_path / "few.csv").write_text("frame,count\n" + "".join(rows))
+    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-q")
+    assert result.exit_code == 0, result.output
+    assert f"bundled.recalibrated.npz: corrected by {len(rows)} counts" in result.stdout
+    for said in ("count' = ", "before: MAE", "after (each count by the others alone): MAE", "half width"):
+        assert said in result.stdout
+    assert ("at least as wide as before" in result.stdout) == (len(rows) < 9)
+    result = run("count", "clip.mp4", "-m", "bundled.recalibrated.npz", "-o", "-", "-q")
+    assert result.exit_code == 0, result.output
+    corrected = [float(line.split(",")[2]) for line in result.stdout.splitlines()[1:]]
+    correction = load_model("bundled.recalibrated.npz").facts["recalibration"]
+    expected = correction["offset"] + correction["scale"] * np.array(counted)
+    np.testing.assert_allclose(corrected, np.maximum(expected, 0), atol=1e-3)
+    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "--json", "-q")
+    content = json.loads(result.stdout)
+    assert content["model"] == "b.npz"
+    assert content["after"]["n"] == content["before"]["n"] == len(rows)
+    assert content["offset"] == correction["offset"]
+
+
+def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained.model.save("model.npz")
+    (tmp_path / "two.csv").write_text("frame,count\n3,4\n9,\n20,5\n")
+    result = run("recalibrate", "model.npz", street.frames, "--counts", "two.csv")
+    assert result.exit_code == 1
+    assert "expected at least 3 labelled frames that can be decoded, found 2" in result.stderr
+    assert not (tmp_path / "model.recalibrated.npz").exists()
+    for arguments, said in (
+        (("model.npz", street.frames, "--counts", street.labels, "-o", "model.npz"), "written over"),
+        (("none.npz", street.frames, "--counts", street.labels), "none.npz"),
+    ):
+        result = run("recalibrate", *arguments)
+        assert result.exit_code == 1
+        assert said in result.stderr
+    with pytest.raises(DatasetError, match="at least 3"):
+        recalibrate(load_dataset(street.frames, counts="two.csv"), default_model())

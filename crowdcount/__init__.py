@@ -25,6 +25,7 @@ _HOMES = {
     "load_scene": "scene",
     "recalibrate": "recalibration",
     "scene_from": "scene",
+    "suggest": "suggestion",
     "evaluate": "training",
     "train": "training",
     "parse_position": "video",

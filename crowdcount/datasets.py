@@ -365,8 +365,10 @@ def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
     counts = np.full(length, math.nan)
     for frame, (_, count) in labels.items():
         counts[frame] = count
+    blank = sum(math.isnan(count) for _, count in labels.values())
+    notes = (f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as unlabelled",)
     return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
-                   fps=info.fps)
+                   fps=info.fps, notes=notes if blank else ())
 
 
 def _read_counts_file(path: Path) -> dict[int, tuple[int, float]]:

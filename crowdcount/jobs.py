@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .compression import Compression
     from .datasets import Dataset
     from .recalibration import Recalibration
+    from .suggestion import Suggestion
     from .training import Evaluation, Training
 
 PICTURE_SUFFIXES = (".png", ".jpg")
@@ -380,6 +381,58 @@ def make_scene(
     if preview is not None:
         _write_picture(preview, draw_scene(made, image))
     return made
+
+
+def suggest_frames(
+    source: str,
+    output: str | None = None,
+    *,
+    size: int = 25,
+    pictures: str | Path | None = None,
+    scene: str | Path | None = None,
+    fps: float | None = None,
+    watcher: Watcher,
+) -> tuple[list["Suggestion"], str]:
+    """Choose frames to count and write them; returns them and the file's name.
+
+    Parameters
+    ----------
+    source : str
+        A video file, or a folder or pattern of images.
+    output : str, optional
+        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, which must not be
+        there: it may hold counts.
+    size, fps
+        As for `crowdcount.suggestion.suggest`.
+    pictures : path, optional
+        Folder for the frames as pictures.
+    scene : path, optional
+        Scene file.
+    watcher : Watcher
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    from .suggestion import suggest, write_pictures, write_suggestions
+
+    written = f"{source_stem(source)}.labels.csv" if output is None else output
+    if output is None and Path(written).exists():
+        raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
+    if written != "-":
+        _refuse_to_replace(written, source, scene)
+        check_writable(written)
+    loaded_scene = None if scene is None else load_scene(scene)
+    with watcher.progress() as show:
+        show(f"looking at {source}", 0, None, None)
+        found = suggest(
+            source, size, scene=loaded_scene, fps=fps,
+            progress=lambda done, total: show("measuring", done, total, None),
+        )  # fmt: skip
+        if pictures is not None:
+            write_pictures(source, found, pictures)
+        write_suggestions(found, written)
+    return found, written
 
 
 def train_model(

@@ -20,6 +20,7 @@ _HOMES = {
     "fit_correction": "recalibration",
     "leave_one_out": "recalibration",
     "renewed_quantile": "recalibration",
+    "transductive_design": "design",
     "RobustKernelRegressor": "robust_kernel",
     "SuperSparseRegressor": "super_sparse",
     "prototype_path": "super_sparse",

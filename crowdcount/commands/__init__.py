@@ -14,9 +14,11 @@ from .forecast import forecast
 from .recalibrate import recalibrate
 from .report import report
 from .scene import scene
+from .suggest import suggest
 from .train import train
 
 #: In the order of the overview.
 COMMANDS = (
-    count, scene, train, evaluate, recalibrate, audit, compress, explain, forecast, alarm, batch, report,
+    count, scene, suggest, train, evaluate, recalibrate, audit, compress, explain, forecast, alarm,
+    batch, report,
 )  # fmt: skip

@@ -1,0 +1,43 @@
+"""`crowdcount suggest`."""
+
+import click
+
+from .common import POSITIVE, quiet_option, scene_option
+
+
+@click.command()
+@click.argument("source")
+@click.option(
+    "-n",
+    "--frames",
+    "size",
+    type=click.IntRange(1),
+    default=25,
+    show_default=True,
+    metavar="N",
+    help="How many frames to count.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="CSV file to write, its counts to be filled in, - for the standard output; by default "
+    "STEM.labels.csv in the working folder.",
+)
+@click.option("--pictures", metavar="FOLDER", help="Folder for the frames as pictures.")
+@scene_option
+@click.option("--fps", type=POSITIVE, metavar="RATE", help="Frames per second, where SOURCE does not say.")
+@quiet_option
+def suggest(source: str, output: str | None, quiet: bool, **options) -> None:
+    """Choose the frames of SOURCE that are worth counting.
+
+    SOURCE is a video file, or a folder or pattern of images. From the frames chosen, `crowdcount train
+    --counts` learns more than from as many evenly spaced ones.
+    """
+    from ..jobs import suggest_frames
+    from ..results import print_result
+    from ..terminal import Terminal
+
+    found, written = suggest_frames(source, output, watcher=Terminal(quiet), **options)
+    if written != "-":
+        print_result(f"{written}: {len(found)} frames; fill in their counts, then crowdcount train --counts")

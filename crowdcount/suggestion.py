@@ -1,0 +1,141 @@
+"""Which frames to count by hand, so that a counter learns most from few of them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from models import transductive_design
+from models.kernels import Kernel
+from models.predictor import column_statistics, standardised
+
+from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from .errors import DatasetError
+from .pipeline import Pipeline
+from .results import open_rows
+from .scene import Scene
+from .storage import atomic_path, output_errors
+from .video import Position, VideoSource, open_source
+
+#: Frames that are looked at to choose among, evenly spread over the footage.
+MAX_CANDIDATES = 1000
+#: No two chosen frames are nearer than this share of their mean distance.
+LEAST_DISTANCE = 0.25
+#: coef0 of the quadratic kernel of each view: as training's, see `crowdcount.regressors.COEF0S`.
+COEF0 = 3.0
+#: Columns of the file of labels that is to be filled in.
+COLUMNS = {"frame": int, "time_s": float, "count": float}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A frame to count: its number from 0, and seconds since the first frame."""
+
+    frame: int
+    time_s: float
+
+
+def chosen_rows(
+    features: np.ndarray, views: Sequence[np.ndarray], places: np.ndarray, size: int
+) -> np.ndarray:
+    """Rows (size,) of the features (n, d) to label, the most telling first, for training's kernels.
+
+    `views`: columns of each view; `places` (n,): where the rows lie in time, in order.
+    """
+    mean, scale, *_ = column_statistics(features)
+    rows = standardised(features, mean, scale)
+    kernel = np.zeros((len(rows), len(rows)))
+    for view in views:
+        part = Kernel.resolve("poly", {"degree": 2, "coef0": COEF0}, len(view))
+        kernel += part.matrix(rows[:, view], rows[:, view])
+    gap = LEAST_DISTANCE * (places[-1] - places[0]) / max(size, 1)
+    return transductive_design(kernel, places, size, gap)
+
+
+def suggest(
+    path: str,
+    size: int = 25,
+    *,
+    scene: Scene | None = None,
+    fps: float | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> list[Suggestion]:
+    """Choose the frames of footage whose counts would teach a counter most, in their order.
+
+    Parameters
+    ----------
+    path : str
+        A video file, or a folder or pattern of images.
+    size : int
+        How many frames.
+    scene : Scene, optional
+        By default one estimated from the footage.
+    fps : float, optional
+        Frames per second, where the footage does not say.
+    progress : callable, optional
+        Called with the number of frames looked at, and of all.
+
+    Raises
+    ------
+    DatasetError
+        When the footage is live, or has fewer frames that can be decoded than are to be chosen.
+    VideoError, SceneError
+    """
+    with open_source(path, fps=fps) as source:
+        if source.info.kind not in ("file", "images"):
+            raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
+                               f"{source.info.kind}; record it first")  # fmt: skip
+        scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
+        length = source.info.frame_count or sum(1 for _ in source.frames())
+        every = max(1, math.ceil(length / max(MAX_CANDIDATES, 2 * size)))
+        pipeline = Pipeline(scene, (source.info.fps or ASSUMED_RATE) / every)
+        learn_scene(pipeline, source)
+        found, rows = _measured(source, pipeline, every, math.ceil(length / every), progress)
+    if len(found) < size:
+        raise DatasetError(
+            f"expected {size} frames or more that can be decoded, found {len(found)} in {path}; ask for fewer"
+        )
+    views = [np.array(view) for view in pipeline.schema.views()]
+    chosen = chosen_rows(rows, views, np.array([float(one.frame) for one in found]), size)
+    return [found[row] for row in sorted(chosen)]
+
+
+def _measured(
+    source: VideoSource, pipeline: Pipeline, every: int, total: int, progress
+) -> tuple[list[Suggestion], np.ndarray]:
+    """Frames that can be decoded and their features (n, d) float64."""
+    found, rows = [], []
+    for k, frame in enumerate(source.frames(every=every), start=1):
+        if frame.image_bgr is not None:
+            found.append(Suggestion(frame.index, frame.time_s))
+            rows.append(pipeline.measure(frame.image_bgr).features.ravel())
+        if progress is not None:
+            progress(k, max(k, total))
+    return found, np.array(rows)
+
+
+def write_suggestions(suggestions: Sequence[Suggestion], target: str | Path) -> None:
+    """Write the frames, each with an empty count, as CSV for `crowdcount train`, for "-" to standard output.
+
+    OutputError when it cannot be written.
+    """
+    with open_rows(target, "csv", COLUMNS) as rows:
+        for one in suggestions:
+            rows.write({"frame": one.frame, "time_s": round(one.time_s, 6), "count": None})
+
+
+def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | Path) -> None:
+    """Write frames of footage as `frame-000123.png` into a folder; OutputError, VideoError."""
+    folder = Path(folder)
+    with output_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    wanted = {one.frame for one in suggestions}
+    with open_source(path) as source:
+        for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):
+            if frame.index in wanted and frame.image_bgr is not None:
+                _, encoded = cv2.imencode(".png", frame.image_bgr)
+                with atomic_path(folder / f"frame-{frame.index:06d}.png") as temporary:
+                    temporary.write_bytes(encoded.tobytes())

@@ -103,7 +103,7 @@ def tuned(make: Callable, X: np.ndarray, y: np.ndarray, costs: tuple[float, ...]
     if len(costs) == 1:
         return make(costs[0]).fit(X, y)
     labelled, unlabelled = np.flatnonzero(~np.isnan(y)), np.flatnonzero(np.isnan(y))
-    folds = list(StratifiedKFold(3).split(labelled, y[labelled]))
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(labelled, y[labelled]))
 
     def right(C):
         hits = 0

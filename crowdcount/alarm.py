@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .counting import ASSUMED_RATE, SAMPLED_FRAMES
+from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
 from .datasets import csv_lines, load_dataset
 from .drawing import PLOT_SUFFIXES, plot_alarm
 from .errors import DatasetError, ModelError, OutputError
@@ -20,7 +20,7 @@ from .jobs import Show, Watcher, is_foreign, source_stem
 from .model import load_model
 from .pipeline import Pipeline
 from .results import print_result
-from .scene import Scene, estimate_scene, load_scene
+from .scene import Scene, load_scene
 from .storage import WholeWrites, check_writable, output_errors, partial_path, same_file
 from .video import Frame, Position, open_source, read_ahead
 
@@ -182,14 +182,9 @@ def open_measuring(
         yield Measuring(source, columns, lambda: iter(within), len(within))
         return
     with open_source(source, fps=fps, timeout_s=timeout_s) as opened:
-        sampled = [frame.image_bgr for frame in opened.sample(SAMPLED_FRAMES)]
-        size_wh = opened.info.size_wh
-        scene = estimate_scene(sampled, size_wh) if scene is None else scene.fitted(size_wh)
+        scene = scene_of_footage(opened) if scene is None else scene.fitted(opened.info.size_wh)
         rate = (opened.info.fps or ASSUMED_RATE) / every
         pipeline = Pipeline(scene, rate, GRIDS)
-        if sampled:
-            pipeline.learn(sampled)
-        sampled.clear()  # up to hundreds of megabytes that nobody needs from here on
 
         def measured(frame: Frame) -> MeasuredFrame:
             features = None
@@ -200,6 +195,7 @@ def open_measuring(
             return MeasuredFrame(frame.index, frame.time_s, features)
 
         def frames() -> Iterator[MeasuredFrame]:
+            learn_scene(pipeline, opened)
             with read_ahead(opened.frames(start, end, every), _AHEAD) as decoded:
                 yield from map(measured, decoded)
 

@@ -12,6 +12,7 @@ from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
 from models.predictor import standardised
 
 from .alarm import KIND, check_targets, is_table, open_measuring, show_nothing
+from .cache import kept
 from .calls import Calls, assign_calls, read_calls
 from .errors import DatasetError
 from .jobs import Show, Watcher
@@ -78,6 +79,7 @@ def train_alarm(
     scene: str | Path | None = None,
     every: int = 1,
     fps: float | None = None,
+    cache: str | Path | None = None,
     show: Show | None = None,
 ) -> AlarmTraining:
     """Learn an alarm from calls, every setting chosen by blocked cross-validation.
@@ -92,12 +94,14 @@ def train_alarm(
         Scene file.
     every, fps
         As for `open_measuring`.
+    cache : path, optional
+        Folder in which the measured features are kept for the next run; those of a table are not.
     show : callable, optional
         Is shown the progress, see `crowdcount.jobs.Show`.
 
     Raises
     ------
-    DatasetError, VideoError, SceneError
+    DatasetError, VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
     show = show or show_nothing
@@ -106,16 +110,29 @@ def train_alarm(
     statements = read_calls(labels)
     loaded = None if scene is None else load_scene(scene)
     with open_measuring(source, scene=loaded, every=every, fps=fps) as measuring:
-        measured = []
-        for frame in measuring.frames():
-            if frame.features is not None:
-                measured.append(frame)
-            show("measuring", len(measured), measuring.expected, None)
-    if not measured:
-        raise DatasetError(f"{source}: expected frames that can be measured, found none")
+
+        def measured() -> dict[str, np.ndarray]:
+            found = []
+            for frame in measuring.frames():
+                if frame.features is not None:
+                    found.append(frame)
+                show("measuring", len(found), measuring.expected, None)
+            if not found:
+                raise DatasetError(f"{source}: expected frames that can be measured, found none")
+            return {
+                "rows": np.array([frame.index for frame in found]),
+                "times_s": np.array([frame.time_s for frame in found]),
+                "features": np.stack([frame.features for frame in found]),
+            }
+
+        if measuring.scene is None:
+            arrays = measured()
+        else:
+            settings = ("alarm", measuring.rate, measuring.columns, every, fps)
+            arrays = kept(cache, source, measuring.scene, settings, measured)
     show("fitting", 0, None, None)
-    frames = np.array([frame.index for frame in measured])
-    calls = assign_calls(statements, frames, np.array([frame.time_s for frame in measured]), str(labels))
+    frames = arrays["rows"]
+    calls = assign_calls(statements, frames, arrays["times_s"], str(labels))
     confidence = calls.confidence
     known = confidence[~np.isnan(confidence)]
     if len(known) < MIN_CALLS or known.min() == known.max():
@@ -125,7 +142,7 @@ def train_alarm(
             + (", all the same" if len(known) and known.min() == known.max() else "")
             + "; add calls"
         )
-    return _fit(measuring, calls, frames, np.stack([frame.features for frame in measured]), began)
+    return _fit(measuring, calls, frames, arrays["features"], began)
 
 
 def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: float) -> AlarmTraining:

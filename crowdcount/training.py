@@ -1,14 +1,12 @@
 """Training a counter on a data set, and measuring its error on one."""
 
-import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-import features
 from models import (
     BlockedKFold,
     CountMetrics,
@@ -23,6 +21,7 @@ from models import (
 from models.kernels import DUAL_ROWS
 from models.predictor import standardised
 
+from .cache import kept
 from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
 from .datasets import Dataset
 from .errors import DatasetError, ModelError
@@ -32,7 +31,6 @@ from .pipeline import Pipeline
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, LOCAL_COEF0, LOCAL_LAMBDAS, HuberLossSetting, Setting
 from .scene import Scene, import_scene
-from .storage import check_writable, load_arrays, output_errors, save_arrays
 from .video import Position, open_source
 
 #: Blocks of the cross-validation.
@@ -43,8 +41,6 @@ MIN_LABELS = 2 * N_BLOCKS
 MAX_UNLABELLED = 600
 #: Share of frames of held-out blocks that the flag for frames outside the training range may mark.
 USUAL_SHARE = 0.99
-#: Version of the layout of a cached table.
-_CACHE_VERSION = 1
 
 Progress = Callable[[int, int], None]
 
@@ -511,22 +507,15 @@ def measure(
         rate = source.info.fps or ASSUMED_RATE
         pipeline = Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate)
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
-        file = None
-        if cache is not None:
-            key = _cache_key(dataset, wanted, scene, rate, columns, per_cell)
-            file = Path(cache) / f"features-{key[:32]}.npz"
-        if file is not None and file.exists():
-            arrays, _ = load_arrays(file, "features", _CACHE_VERSION, DatasetError)
-            rows, values = arrays["rows"], arrays["features"]
-        else:
-            if file is not None:
-                with output_errors(file.parent):
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                check_writable(file)
+
+        def measured() -> dict[str, np.ndarray]:
             learn_scene(pipeline, source)
             rows, values = _measured(source, pipeline, wanted, progress)
-            if file is not None:
-                save_arrays(file, "features", _CACHE_VERSION, {"rows": rows, "features": values}, {})
+            return {"rows": rows, "features": values}
+
+        settings = (rate, list(columns), per_cell, wanted.tobytes())
+        arrays = kept(cache, dataset.source, scene, settings, measured)
+    rows, values = arrays["rows"], arrays["features"]
     if not per_cell:
         values = values.reshape(len(values), -1)
     labelled = np.isfinite(dataset.counts[rows])
@@ -585,30 +574,3 @@ def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:
         low, high = rows[train_rows].min(axis=0), rows[train_rows].max(axis=0)
         shares.append(((rows[test_rows] < low) | (rows[test_rows] > high)).mean(axis=1))
     return float(np.quantile(np.concatenate(shares), USUAL_SHARE))
-
-
-def _cache_key(dataset, wanted, scene, rate, columns, per_cell) -> str:
-    """Digest of all that the features depend on: the footage, the scene, the columns and the code."""
-    digest = hashlib.sha256()
-    arrays, description = scene.to_arrays()
-    digest.update(repr((description, rate, list(columns), per_cell, wanted.tobytes())).encode())
-    for array in arrays.values():
-        digest.update(array.tobytes())
-    for file in [*_source_files(dataset.source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
-        with file.open("rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
-    digest.update(Path(__file__).with_name("pipeline.py").read_bytes())
-    return digest.hexdigest()
-
-
-def _source_files(source) -> Iterator[Path]:
-    if not isinstance(source, (str, Path)):
-        yield from source
-        return
-    path = Path(source)
-    if path.is_dir():
-        yield from sorted(file for file in path.iterdir() if file.is_file())
-    elif path.exists():
-        yield path
-    else:
-        yield from sorted(path.parent.glob(path.name))

@@ -9,6 +9,7 @@ from .common import (
     POSITION,
     POSITIVE,
     IsoTime,
+    cache_option,
     json_line,
     model_option,
     quiet_option,
@@ -41,6 +42,7 @@ def alarm() -> None:
 @scene_option
 @_every_option
 @_fps_option
+@cache_option
 @click.option("--json", is_flag=True, help="Print the result as one line of JSON.")
 @quiet_option
 def train(source: str, labels: str, model: str, json: bool, quiet: bool, **options) -> None:

@@ -84,6 +84,10 @@ timeout_option = click.option(
     help="How long a stream may be silent.",
 )
 
+cache_option = click.option(
+    "--cache", metavar="FOLDER", help="Folder in which the measured features are kept for the next run."
+)
+
 
 def dataset_options(command: Callable) -> Callable:
     """What the commands that read a labelled data set have in common."""
@@ -102,11 +106,7 @@ def dataset_options(command: Callable) -> Callable:
             help="Frames that the MOT file covers, as it numbers them; by default first to last row.",
         ),
         scene_option,
-        click.option(
-            "--cache",
-            metavar="FOLDER",
-            help="Folder in which the measured features are kept for the next run.",
-        ),
+        cache_option,
         click.option("--json", is_flag=True, help="Print the result as one line of JSON."),
         quiet_option,
     ]

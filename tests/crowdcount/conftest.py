@@ -1,5 +1,9 @@
 """A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
 
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -184,3 +188,72 @@ def make_clip():
         return path
 
     return write
+
+
+@contextmanager
+def serve(answer):
+    """Loopback server that gives each connection to ``answer``, holds it open, and leaves nothing behind."""
+    server = socket.create_server(("127.0.0.1", 0))
+    connections, threads = [], []
+
+    def accept():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            connections.append(connection)
+            threads.append(threading.Thread(target=talk, args=(connection,)))
+            threads[-1].start()
+
+    def talk(connection):
+        with suppress(OSError):  # the client left
+            answer(connection)
+
+    acceptor = threading.Thread(target=accept)
+    acceptor.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        acceptor.join()
+        for connection in connections:
+            with suppress(OSError):  # the client left
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.fixture
+def serving():
+    """serving(answer): see `serve`; gives the port."""
+    return serve
+
+
+def send_motion_jpeg(images, interval_s):
+    """An answer for `serve`: motion JPEG as an IP camera sends it, until the client leaves."""
+
+    def answer(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.0 200 OK\r\n")
+        connection.sendall(b"Content-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n")
+        for image in images:
+            content = cv2.imencode(".jpg", image)[1].tobytes()
+            head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(content)}\r\n\r\n"
+            connection.sendall(head.encode() + content + b"\r\n")
+            time.sleep(interval_s)
+
+    return answer
+
+
+@pytest.fixture
+def send_live():
+    """send_live(images, interval_s): see `send_motion_jpeg`."""
+    return send_motion_jpeg
+
+
+@pytest.fixture(autouse=True)
+def _reach_loopback_without_a_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")

@@ -18,6 +18,7 @@ from crowdcount.calls import Calls, assign_calls, read_calls
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.model import load_model
+from crowdcount.video import Position
 
 FPS = 10
 
@@ -308,8 +309,9 @@ def alarm_file(clip, tmp_path_factory):
     ]
     labels = write(folder / "calls.csv", "frame,anna,ben\n" + "".join(lines))
     result = run(
-        "alarm", "train", path, "--labels", labels, "-m", folder / "alarm.npz", "--scene", scene, "--json"
-    )
+        "alarm", "train", path, "--labels", labels, "-m", folder / "alarm.npz", "--scene", scene, "--json",
+        "--cache", folder / "kept",
+    )  # fmt: skip
     assert result.exit_code == 0, result.output
     return folder / "alarm.npz", json.loads(result.stdout)
 
@@ -326,6 +328,23 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
     assert model.rate == FPS
     with pytest.raises(ModelError, match="expected a crowdcount model, but"):
         load_model(path)
+
+
+def test_the_second_training_measures_nothing(clip, alarm_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("crowdcount.alarm.learn_scene", None)  # what measuring begins with
+    path, _, scene = clip
+    folder = alarm_file[0].parent
+    train = "alarm", "train", path, "--labels", folder / "calls.csv", "-m", tmp_path / "again.npz"
+    result = run(*train, "--scene", scene, "--cache", folder / "kept", "--json")
+    assert result.exit_code == 0, result.output
+    varying = ("model", "seconds")
+    first, again = ({k: v for k, v in facts.items() if k not in varying}
+                    for facts in (alarm_file[1], json.loads(result.stdout)))  # fmt: skip
+    assert again == first
+    assert len(list((folder / "kept").iterdir())) == 1
+    for other in (("--every", 2), ("--fps", 5)):
+        with pytest.raises(TypeError):
+            run(*train, *other, "--scene", scene, "--cache", folder / "kept")
 
 
 def test_an_alarm_watches_a_video(clip, alarm_file, tmp_path, monkeypatch):
@@ -414,6 +433,31 @@ def test_settings_of_both_commands_come_from_the_file(clip, alarm_file, tmp_path
 def test_a_stream_that_does_not_answer_is_said(alarm_file, tmp_path):
     with pytest.raises(VideoError):
         watch("http://127.0.0.1:9/live", alarm_file[0], str(tmp_path / "e.csv"), timeout_s=0.5)
+
+
+def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live):
+    """Motion JPEG over HTTP of the street, which fills every 20 frames; the first 85 teach its background."""
+    video = cv2.VideoCapture(str(clip[0]))
+    images = [video.read()[1] for _ in clip[1]]
+    target, values = tmp_path / "e.csv", []
+    with serving(send_live(images * 2, interval_s=0.01)) as port:
+        summary = watch(
+            f"http://user:secret@127.0.0.1:{port}/", alarm_file[0], str(target),
+            margin=0.0, raise_after_s=0.0, clear_after_s=0.0, end=Position(frame=150), timeout_s=20,
+            values=values,
+        )  # fmt: skip
+    assert summary.frames == len(values) == 150
+    assert 0 < summary.undecided < 100
+    times = [time_s for time_s, _ in values]
+    assert times == sorted(times)
+    with target.open(newline="") as file:
+        events = list(csv.DictReader(file))
+    assert [event["event"] for event in events] == [event.event for event in summary.events]
+    assert {"raised", "cleared"} <= {event["event"] for event in events}
+    crowded = np.resize(clip[1], 150) >= 5
+    known = [k for k, (_, value) in enumerate(values) if not math.isnan(value)]
+    said = np.array([values[k][1] > 0 for k in known])
+    assert (said == crowded[known]).mean() > 0.8
 
 
 def test_two_results_of_one_name_are_refused(clip, alarm_file, tmp_path):

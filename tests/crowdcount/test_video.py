@@ -11,13 +11,11 @@ import itertools
 import math
 import os
 import re
-import socket
 import struct
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -761,47 +759,6 @@ def test_numbers_are_gapless_and_times_increase(steps, interval_s):
 # Streams
 
 
-@contextmanager
-def serving(answer):
-    """Loopback server that gives each connection to ``answer``, holds it open, and leaves nothing behind."""
-    server = socket.create_server(("127.0.0.1", 0))
-    connections, threads = [], []
-
-    def accept():
-        while True:
-            try:
-                connection, _ = server.accept()
-            except OSError:
-                return
-            connections.append(connection)
-            threads.append(threading.Thread(target=talk, args=(connection,)))
-            threads[-1].start()
-
-    def talk(connection):
-        with suppress(OSError):  # the client left
-            answer(connection)
-
-    acceptor = threading.Thread(target=accept)
-    acceptor.start()
-    try:
-        yield server.getsockname()[1]
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        acceptor.join()
-        for connection in connections:
-            with suppress(OSError):  # the client left
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
-        for thread in threads:
-            thread.join()
-
-
-@pytest.fixture(autouse=True)
-def _reach_loopback_without_a_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
 def say_nothing(connection):
     pass
 
@@ -815,19 +772,8 @@ def send_part(data: bytes, share: float):
     return answer
 
 
-def send_live(connection):
-    """Motion JPEG as an IP camera sends it, until the client leaves."""
-    connection.recv(65536)
-    connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n")
-    for k in range(1000):
-        image = cv2.imencode(".jpg", draw(k))[1].tobytes()
-        head = f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {len(image)}\r\n\r\n"
-        connection.sendall(head.encode() + image + b"\r\n")
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("scheme", ["rtsp", "http", "tcp"])
-def test_stream_that_never_answers(scheme):
+def test_stream_that_never_answers(scheme, serving):
     with serving(say_nothing) as port:
         threads, descriptors = threading.active_count(), open_descriptors()
         began = time.monotonic()
@@ -838,13 +784,13 @@ def test_stream_that_never_answers(scheme):
         assert open_descriptors() <= descriptors + 1
 
 
-def test_stream_that_sends_its_head_only(tmp_path):
+def test_stream_that_sends_its_head_only(tmp_path, serving):
     data = write_video(tmp_path / "a.avi", 20).read_bytes()
     with serving(send_part(data, 0.05)) as port, pytest.raises(VideoError, match="did not answer in time"):
         open_source(f"http://127.0.0.1:{port}/a.avi", timeout_s=0.5)
 
 
-def test_stream_that_stops_in_the_middle(tmp_path):
+def test_stream_that_stops_in_the_middle(tmp_path, serving):
     data = write_video(tmp_path / "a.avi", 60).read_bytes()
     with serving(send_part(data, 0.5)) as port:
         descriptors = open_descriptors()
@@ -891,8 +837,8 @@ def test_recording_over_http(tmp_path):
     assert_numbered(frames)
 
 
-def test_live_stream_is_timed_by_the_clock():
-    with serving(send_live) as port:
+def test_live_stream_is_timed_by_the_clock(serving, send_live):
+    with serving(send_live(map(draw, range(1000)), interval_s=0.01)) as port:
         began = time.monotonic()
         with open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source:
             assert source.info.frame_count is None

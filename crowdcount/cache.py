@@ -1,0 +1,84 @@
+"""Measured features, kept in a folder for the next run."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import features
+
+from .errors import DatasetError
+from .scene import Scene
+from .storage import check_writable, load_arrays, output_errors, save_arrays
+
+#: Version of the layout of a file.
+VERSION = 1
+
+
+def kept(
+    folder: str | Path | None,
+    source: str | Path | Sequence[Path],
+    scene: Scene,
+    settings: Sequence[object],
+    measured: Callable[[], dict[str, np.ndarray]],
+) -> dict[str, np.ndarray]:
+    """What `measured` returns: from the folder if it is there, else measured now and kept there.
+
+    Parameters
+    ----------
+    folder : path or None
+        Is made where it is missing; None: nothing is kept.
+    source : str, Path or sequence of Path
+        The footage: a file, a folder, a pattern, or the images. It is known by its content.
+    scene : Scene
+    settings : sequence
+        What else the features depend on, told apart by its `repr`.
+    measured : callable
+        Measures; returns arrays by name.
+
+    Raises
+    ------
+    DatasetError
+        When the file in the folder is damaged.
+    OutputError
+        When the folder cannot be written to; nothing has been measured then.
+    """
+    if folder is None:
+        return measured()
+    file = Path(folder) / f"features-{_key(source, scene, settings)[:32]}.npz"
+    if file.exists():
+        return load_arrays(file, "features", VERSION, DatasetError)[0]
+    with output_errors(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(file)
+    arrays = measured()
+    save_arrays(file, "features", VERSION, arrays, {})
+    return arrays
+
+
+def _key(source, scene: Scene, settings: Sequence[object]) -> str:
+    """Digest of all that the features depend on: the footage, the scene, the settings and the code."""
+    digest = hashlib.sha256()
+    arrays, description = scene.to_arrays()
+    digest.update(repr((description, *settings)).encode())
+    for array in arrays.values():
+        digest.update(array.tobytes())
+    for file in [*_source_files(source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    digest.update(Path(__file__).with_name("pipeline.py").read_bytes())
+    return digest.hexdigest()
+
+
+def _source_files(source) -> Iterator[Path]:
+    if not isinstance(source, (str, Path)):
+        yield from source
+        return
+    path = Path(source)
+    if path.is_dir():
+        yield from sorted(file for file in path.iterdir() if file.is_file())
+    elif path.exists():
+        yield path
+    else:
+        yield from sorted(path.parent.glob(path.name))

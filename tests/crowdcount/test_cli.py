@@ -586,7 +586,7 @@ class TestSettings:
         ("text", "said"),
         [
             ("[count]\nevrey = 2", "[count]: there is no option 'evrey'"),
-            ("[cuont]\nevery = 2", "expected the tables [count], [scene], [train], [evaluate]"),
+            ("[cuont]\nevery = 2", "expected the tables [count], [scene], [suggest], [train], [evaluate]"),
             ("every = 2", "found 'every'"),
             ("[count]\nsources = ['a']", "no option 'sources'"),
             ("[count]\nhelp = true", "no option 'help'"),

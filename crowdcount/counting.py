@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES
+from features.foreground import LEARNING_FRAMES, LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
-from .model import CounterModel, default_model, load_model
+from .model import NO_DIRECTIONS, CounterModel, default_model, load_model
 from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
@@ -61,6 +61,8 @@ class Counting:
         Frames to count per second of footage.
     every : int
         Every so many frames are counted.
+    directions : bool
+        Whether right- and left-moving people are counted besides.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Counting:
         passes: ExitStack,
         latest: bool,
         learning: Sequence[np.ndarray] | None = None,
+        directions: bool = False,
     ):
         self.info: SourceInfo = source.info
         self.scene = scene
@@ -81,7 +84,12 @@ class Counting:
         self._latest = latest
         self._start, self._end, self.every = window
         self.rate = (source.info.fps or ASSUMED_RATE) / self.every
-        self._pipeline = make_pipeline(model, scene, self.rate)
+        self.directions = directions
+        if directions:
+            if model.directions is None:
+                raise ModelError(NO_DIRECTIONS)
+            check_rate(self.info.name, self.rate)
+        self._pipeline = make_pipeline(model, scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
         self._band_rows = None
@@ -117,7 +125,8 @@ class Counting:
 
     def _count(self, frame: Frame) -> CountedFrame:
         if frame.image_bgr is None:
-            row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, frame.flags)
+            unknown = (np.nan, np.nan) if self.directions else ()
+            row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, frame.flags, *unknown)
             return CountedFrame(frame, row, None)
         measured = self._pipeline.measure(frame.image_bgr)
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
@@ -126,8 +135,17 @@ class Counting:
         flags = [*frame.flags, *measured.flags]
         if self.model.outside(features)[0] > self.model.usual_outside:
             flags.append("outside_training_range")
-        row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags))
+        directed = self._directed(measured.directed)
+        row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags), *directed)
         return CountedFrame(frame, row, measured.mask, self._profile(features, count))
+
+    def _directed(self, features) -> tuple[float, ...]:
+        """Right- and left-moving people; nothing unless asked for."""
+        if not self.directions:
+            return ()
+        if features is None:  # the first frames have none to compare with
+            return np.nan, np.nan
+        return self.model.predict_directions(features.reshape(2, -1))
 
     def _profile(self, features, count) -> Profile | None:
         if self._band_rows is None:
@@ -155,9 +173,11 @@ def choose_scene(scene: Scene | None, model: CounterModel, source: VideoSource) 
     return scene_of_footage(source)
 
 
-def make_pipeline(model: CounterModel, scene: Scene, rate: float) -> Pipeline:
+def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bool = False) -> Pipeline:
     """The pipeline that measures what a model counts from, at `rate` frames per second."""
-    return Pipeline.for_any_scene(scene, rate) if model.per_cell else Pipeline(scene, rate)
+    if model.per_cell:
+        return Pipeline.for_any_scene(scene, rate)
+    return Pipeline(scene, rate, directions=directions)
 
 
 def learning_frames(pipeline: Pipeline, source: VideoSource) -> list[np.ndarray]:
@@ -175,6 +195,15 @@ def learn_scene(
         pipeline.learn(learning)
 
 
+def check_rate(name: str, rate: float) -> None:
+    """VideoError unless frames at that rate, per second, show how people move."""
+    if rate < LOW_RATE_FPS:
+        raise VideoError(
+            f"directions need video of at least {LOW_RATE_FPS:g} frames/s, as they are seen in the motion "
+            f"from frame to frame; {name} gives {rate:g}: take every frame, or leave directions out"
+        )
+
+
 @contextmanager
 def open_counting(
     source: str | Path | int,
@@ -188,6 +217,7 @@ def open_counting(
     timeout_s: float = 10.0,
     latest: bool = False,
     learning: Sequence[np.ndarray] | None = None,
+    directions: bool = False,
 ) -> Iterator[Counting]:
     """Open a source for counting and close it in the end.
 
@@ -212,6 +242,8 @@ def open_counting(
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
     learning : sequence of (h, w, 3) uint8, optional
         What to learn the empty scene from, in place of the source's own `learning_frames`.
+    directions : bool
+        Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
 
     Raises
     ------
@@ -230,7 +262,7 @@ def open_counting(
                 "leave out latest, or count every Nth frame"
             )
         scene = choose_scene(scene, model, opened)
-        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning)
+        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning, directions)
 
 
 def count(
@@ -245,7 +277,7 @@ def count(
     ----------
     source : str, Path or int
         See `open_counting`, which takes the `options` (model, scene, start, end, every, fps, timeout_s,
-        latest) too.
+        latest, directions) too.
     progress : callable, optional
         Called with each row and what is known of the source.
     """

@@ -59,6 +59,10 @@ class Dataset:
         [r, r + 1); None for frames that are not annotated.
     boxes : tuple of ((k, 4) float64 or None), or None
         Boxes (left, top, width, height) of the people of each frame, in the same coordinates.
+    identities : tuple of ((k,) int64 or None), or None
+        Numbers of the people in `boxes`, the same from frame to frame.
+    directed : (n, 2) float64 or None
+        Right- and left-moving people, NaN where unlabelled.
     scene_files : tuple of Path
         Published region of interest and perspective found with the data.
     features : (n, d) float64 or None
@@ -77,6 +81,8 @@ class Dataset:
     fps: float | None = None
     points: tuple[np.ndarray | None, ...] | None = None
     boxes: tuple[np.ndarray | None, ...] | None = None
+    identities: tuple[np.ndarray | None, ...] | None = None
+    directed: np.ndarray | None = None
     scene_files: tuple[Path, ...] = ()
     features: np.ndarray | None = None
     feature_names: tuple[str, ...] = ()
@@ -122,6 +128,7 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         video, a folder or a pattern of images.
     counts : str or Path, optional
         CSV file with the columns `frame` (from 0) and `count`; a blank count leaves the frame unlabelled.
+        `right` and `left`, where both are there, are the numbers of people who move so.
     mot : str or Path, optional
         MOT Challenge ground truth (`frame,id,left,top,width,height,consider,…`, frames and pixels from 1).
         People with consider = 0 are not counted.
@@ -362,21 +369,23 @@ def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
     labels = _read_counts_file(labels_path)
     last = max(labels)
     info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
-    counts = np.full(length, math.nan)
-    for frame, (_, count) in labels.items():
-        counts[frame] = count
-    blank = sum(math.isnan(count) for _, count in labels.values())
+    numbers = np.full((length, len(labels[last][1])), math.nan)
+    for frame, (_, row) in labels.items():
+        numbers[frame] = row
+    blank = sum(math.isnan(row[0]) for _, row in labels.values())
     notes = (f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as unlabelled",)
-    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
-                   fps=info.fps, notes=notes if blank else ())
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=numbers[:, 0], source=path,
+                   fps=info.fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
+                   notes=notes if blank else ())
 
 
-def _read_counts_file(path: Path) -> dict[int, tuple[int, float]]:
-    """Line and count (NaN: unlabelled) of each frame."""
+def _read_counts_file(path: Path) -> dict[int, tuple[int, tuple[float, ...]]]:
+    """Line and count (NaN: unlabelled) of each frame; where they are given, of right and left after it."""
     lines = csv_lines(path)
     header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
     if not {"frame", "count"} <= set(header):
         raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count; add it")
+    names = ("count", "right", "left") if {"right", "left"} <= set(header) else ("count",)
     labels = {}
     for line, cells in lines:
         where = f"{path}, line {line}"
@@ -387,10 +396,12 @@ def _read_counts_file(path: Path) -> dict[int, tuple[int, float]]:
         if frame in labels:
             raise DatasetError(f"{where}: frame {frame} stands in line {labels[frame][0]} already; "
                                "remove one of them")
-        count = math.nan
-        if row["count"].strip():
-            count = _number(row["count"], f"{where}: expected a count of 0 or more, or a blank", 0)
-        labels[frame] = line, count
+        labels[frame] = line, tuple(
+            _number(row[name], f"{where}: expected a {name} of 0 or more, or a blank", 0)
+            if row[name].strip()
+            else math.nan
+            for name in names
+        )
     if not labels:
         raise DatasetError(f"{path}: expected a line for each labelled frame, found none; add them")
     return labels
@@ -413,22 +424,24 @@ def _load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     info, length = _footage(path, max(last_row, last_annotated) - 1, where)
     frames = [number - 1 for low, high in ranges for number in range(low, high + 1)]
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
-    counts, boxes = np.full(length, math.nan), [None] * length
+    counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
     ignored = 0
     for frame in frames:
         rows = people.get(frame + 1, ())
-        boxes[frame] = np.array([box for _, considered, box in rows if considered]).reshape(-1, 4)
+        considered = [(person, box) for _, is_considered, person, box in rows if is_considered]
+        identities[frame] = np.array([person for person, _ in considered], np.int64)
+        boxes[frame] = np.array([box for _, box in considered], np.float64).reshape(-1, 4)
         centres = boxes[frame][:, :2] + boxes[frame][:, 2:] / 2
         counts[frame] = len(centres) if roi is None else points_inside(centres, roi).sum()
         ignored += len(rows) - len(centres)
     if ignored:
         notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
     return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
-                   fps=info.fps, boxes=tuple(boxes), notes=tuple(notes))
+                   fps=info.fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
 
 
-def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, tuple[float, ...]]]]:
-    """Line, consider flag and box (pixels from 0) of the people of each frame, frames from 1."""
+def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, ...]]]]:
+    """Line, consider flag, number and box (pixels from 0) of the people of each frame, frames from 1."""
     people, seen = {}, {}
     for line, cells in csv_lines(path):
         where = f"{path}, line {line}"
@@ -447,7 +460,8 @@ def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, tuple[float, ...]]]
         if consider not in (0, 1):
             raise DatasetError(f"{where}: expected 0 or 1 as consider flag, found {consider:g}; give ground "
                                "truth, not detections")
-        people.setdefault(frame, []).append((line, consider == 1, (left - 1, top - 1, width, height)))
+        people.setdefault(frame, []).append(
+            (line, consider == 1, person, (left - 1, top - 1, width, height)))
     if not people:
         raise DatasetError(f"{path}: expected a line for each person, found none")
     return people

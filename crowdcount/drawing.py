@@ -42,7 +42,8 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     """Draw the counts over time with their interval, and the stretches that carry flags.
 
     Of more than 2,000 frames, neighbouring ones are drawn together: the mean and the range of their counts.
-    Frames without a count leave a gap. Below, where profiles are given, a heat strip shows the density of
+    Frames without a count leave a gap. Right- and left-moving people are lines of their own, where they were
+    counted. Below, where profiles are given, a heat strip shows the density of
     people over the depth of the scene.
 
     Parameters
@@ -82,6 +83,8 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
 
     axes = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     _draw_lines(axes[0], times_s, values)
+    if any(row.right is not None for row in results):
+        _draw_directions(axes[0], times_s, results)
     if any(profile is not None for profile in profiles):
         _draw_profiles(axes[1], profiles, times_s, ends_s)
     if flags:
@@ -223,6 +226,21 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
                     labelcolor=_GREY, borderaxespad=0)
     else:
         axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=_GREY)
+
+
+def _draw_directions(axes, times_s: np.ndarray, results: Sequence[FrameCount]) -> None:
+    """Right- and left-moving people as thin lines, neighbouring frames as their mean."""
+    starts = np.arange(0, len(results), math.ceil(2 * len(results) / _MOST_POINTS))
+    for name, colour in (("right", _AMBER), ("left", _INK)):
+        values = np.array([getattr(row, name) for row in results], np.float64)
+        known = np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            means = np.add.reduceat(np.where(known, values, 0), starts) / np.add.reduceat(
+                known, starts, dtype=np.int64)
+        axes.plot(times_s[starts], means, color=colour, linewidth=0.8, label=name)
+    if axes.get_legend() is not None:
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5, fontsize=8, frameon=False,
+                    labelcolor=_GREY, borderaxespad=0)
 
 
 def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarray,
@@ -605,6 +623,8 @@ def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
     lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
     if counted:
         lines.append((f"{row.low:.1f} to {row.high:.1f} people", 0.45, _PALE_BGR))
+    if row.right is not None and math.isfinite(row.right):
+        lines.append((f"{row.left:.1f} < left   right > {row.right:.1f}", 0.45, _PALE_BGR))
     lines.append((f"{clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
     lines += [(flag.replace("_", " "), 0.45, _AMBER_BGR) for flag in row.flags]
 

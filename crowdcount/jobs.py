@@ -19,11 +19,11 @@ import numpy as np
 from .counting import Counting, open_counting, scene_of_footage
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_compression, plot_counts
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
-from .model import NO_PROFILE, default_model, load_model
+from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .pages import PAGE_SUFFIXES
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
-from .scene import Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
+from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, same_file
 from .video import open_source
 
@@ -251,7 +251,8 @@ def count_sources(
     ----------
     jobs : sequence of CountJob
     model, scene : path, optional
-        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s, latest) too.
+        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s, latest,
+        directions) too.
     start_time : datetime, optional
         Wall-clock time of the sources' first frames.
     watcher : Watcher
@@ -270,6 +271,8 @@ def count_sources(
     options["scene"] = None if scene is None else load_scene(scene)
     if options["model"].profile is None and any(job.profile is not None for job in jobs):
         raise ModelError(NO_PROFILE)
+    if options.get("directions") and options["model"].directions is None:
+        raise ModelError(NO_DIRECTIONS)
     failed = []
     for job in jobs:
         try:
@@ -300,7 +303,8 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
         profiles = nullcontext()
         if job.profile is not None:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
-        with overlay, profiles as density, open_writer(job.counts, job.format, start_time) as writer:
+        open_counts = open_writer(job.counts, job.format, start_time, counting.directions)
+        with overlay, profiles as density, open_counts as writer:
             for item in counting.frames():
                 writer.write(item.row)
                 if job.overlay is not None:
@@ -325,6 +329,7 @@ def make_scene(
     *,
     polygons: Sequence[Polygon] = (),
     persons: Sequence[tuple[float, float, float]] = (),
+    axis: Axis | None = None,
     imported: Sequence[str | Path] = (),
     scene: str | Path | None = None,
     output: str | Path | None = None,
@@ -341,6 +346,8 @@ def make_scene(
     polygons, persons
         As for `scene_from`; they replace the region and the perspective of what is imported, loaded or
         estimated.
+    axis : ((x, y), (x, y)), optional
+        From where to where people walk who are counted as right-moving, pixels.
     imported : sequence of paths
         See `import_scene`.
     scene : path, optional
@@ -372,7 +379,7 @@ def make_scene(
             made = import_scene(*imported).fitted(size_wh)
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
-        made = made.redrawn(polygons or None, persons or None)
+        made = made.redrawn(polygons or None, persons or None, axis)
         if preview is not None:
             frames = opened.sample(1) or opened.frames()
             image = next(frame.image_bgr for frame in frames if frame.image_bgr is not None)
@@ -458,7 +465,7 @@ def train_model(
         Scene file.
     watcher : Watcher
     options
-        regressor, frames, level and cache, as for `train`.
+        regressor, frames, level, directions and cache, as for `train`.
 
     Raises
     ------

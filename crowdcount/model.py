@@ -18,6 +18,7 @@ from .scene import Scene, scene_of
 from .storage import load_arrays, save_arrays
 
 VERSION = 1
+NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
 #: Standard deviation of the logarithm of an estimated person height, by how far it cannot be relied on.
 HEIGHT_UNCERTAINTY = 0.35
@@ -25,6 +26,7 @@ HEIGHT_UNCERTAINTY = 0.35
 _MAX_DEGREE = 16
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
+_DIRECTIONS = ("right", "left")
 #: z value of a two-sided interval of 90 %.
 _Z = 1.645
 
@@ -137,6 +139,9 @@ class CounterModel:
         What `crowdcount.explain` shows; None unless it is compressed.
     offset : float
         People to add to the sum over the cells; 0 unless a model that counts per cell was recalibrated.
+    directions : (CountPredictor, CountPredictor) or None
+        From the features of the foreground that moves right, and of that which moves left, to the numbers of
+        people who do; None when that was not trained.
     """
 
     regressor: CountPredictor
@@ -152,6 +157,7 @@ class CounterModel:
     examples: Examples | None = None
     prototypes: Prototypes | None = None
     offset: float = 0.0
+    directions: tuple[CountPredictor, CountPredictor] | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -201,6 +207,21 @@ class CounterModel:
         if self.profile is None:
             raise ModelError(NO_PROFILE)
         return scaled_to(self.profile.predict(features), counts, self.profile.center)
+
+    def predict_directions(self, features: np.ndarray) -> tuple[float, float]:
+        """Numbers of right- and left-moving people for the features (2, d) of what moves so.
+
+        ModelError when the model has no directions, or they were trained on other features.
+        """
+        if self.directions is None:
+            raise ModelError(NO_DIRECTIONS)
+        if features.shape[1] != self.directions[0].n_columns:
+            raise ModelError(
+                f"the model's directions were trained on {self.directions[0].n_columns} columns of features, "
+                f"found {features.shape[1]}; train it again with this version"
+            )
+        counts = (one.predict(row[None])[0] for one, row in zip(self.directions, features, strict=True))
+        return tuple(float(count) for count in counts)
 
     @property
     def strongest_density(self) -> float:
@@ -257,6 +278,11 @@ class CounterModel:
         if self.profile is not None:
             profile_arrays, meta["profile"] = self.profile.to_arrays()
             arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
+        if self.directions is not None:
+            meta["directions"] = {}
+            for name, one in zip(_DIRECTIONS, self.directions, strict=True):
+                parts, meta["directions"][name] = one.to_arrays()
+                arrays |= {f"{name}_{key}": array for key, array in parts.items()}
         save_arrays(path, kind, VERSION, arrays, meta)
 
 
@@ -280,6 +306,11 @@ class _Regressor(_Strict):
     views: tuple[_View, ...] = Field(min_length=1)
 
 
+class _Directions(_Strict):
+    right: _Regressor
+    left: _Regressor
+
+
 class _Meta(_Strict):
     columns: tuple[str, ...] = Field(min_length=1, max_length=100_000)
     per_cell: bool
@@ -294,6 +325,7 @@ class _Meta(_Strict):
     profile: _Kernel | None = None
     has_examples: bool = False
     has_prototypes: bool = False
+    directions: _Directions | None = None
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:
@@ -321,6 +353,14 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         if meta.has_prototypes:
             size = len(regressor.expansions[0].coefficients)
             prototypes = Prototypes.from_arrays(_part(arrays, "prototypes_"), size)
+        directions = None
+        if meta.directions is not None:
+            directions = tuple(
+                CountPredictor.from_arrays(_part(arrays, f"{name}_"), part)
+                for name, part in meta.directions.model_dump().items()
+            )
+            if directions[0].n_columns != directions[1].n_columns:
+                raise ValueError("the two directions differ in their columns")
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -345,6 +385,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         examples,
         prototypes,
         meta.offset,
+        directions,
     )
 
 

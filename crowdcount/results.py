@@ -16,6 +16,7 @@ from .errors import DatasetError, OutputError
 from .storage import WholeWrites, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
+DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Type of a column's values; a time like them where it holds times.
 Column = type[int] | type[float] | type[str] | datetime
@@ -39,6 +40,8 @@ class FrameCount:
         all three NaN when the frame could not be decoded.
     flags : tuple of str
         What was unusual about the frame, such as "undecodable"; words without ";".
+    right, left : float or None
+        Right- and left-moving people, NaN where unknown; None when directions were not asked for.
     """
 
     frame: int
@@ -47,6 +50,8 @@ class FrameCount:
     low: float
     high: float
     flags: tuple[str, ...] = ()
+    right: float | None = None
+    left: float | None = None
 
 
 class RowWriter:
@@ -107,7 +112,9 @@ class CountWriter:
 
 
 @contextmanager
-def open_writer(target: str | Path, format: str, start_time: datetime | None = None) -> Iterator[CountWriter]:
+def open_writer(
+    target: str | Path, format: str, start_time: datetime | None = None, directions: bool = False
+) -> Iterator[CountWriter]:
     """Open a file, or the standard output for "-", for rows of counts.
 
     Everything is checked here, before the first row. Rows go to `<stem>.partial<suffix>` beside the file,
@@ -125,6 +132,8 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
     start_time : datetime, optional
         Wall-clock time of `time_s` = 0; adds the column `time` (ISO 8601 to the millisecond; a timestamp in
         parquet) after `time_s`.
+    directions : bool
+        The rows tell right- and left-moving people: adds the columns `right` and `left` after `high`.
 
     Raises
     ------
@@ -134,7 +143,8 @@ def open_writer(target: str | Path, format: str, start_time: datetime | None = N
     columns = {"frame": int, "time_s": float}
     if start_time is not None:
         columns["time"] = start_time
-    columns |= dict.fromkeys(("count", "low", "high"), float) | {"flags": str}
+    names = ("count", "low", "high", *(DIRECTIONS if directions else ()))
+    columns |= dict.fromkeys(names, float) | {"flags": str}
     with open_rows(target, format, columns) as rows:
         yield CountWriter(rows, start_time)
 
@@ -191,8 +201,10 @@ def _closing(writer: RowWriter) -> Iterator[None]:
 def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
     """A row as it is written, column by column: rounded, None for NaN; `time` only with a start time."""
     cells = {"frame": int(row.frame), **time_cells(row.time_s, start_time)}
-    for name in ("count", "low", "high"):
-        cells[name] = count_cell(getattr(row, name))
+    for name in ("count", "low", "high", *DIRECTIONS):
+        value = getattr(row, name)
+        if value is not None:
+            cells[name] = count_cell(value)
     return cells | {"flags": list(row.flags)}
 
 
@@ -378,8 +390,10 @@ def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
 
 def _row(place: str, cells: object) -> FrameCount:
     try:
-        numbers = [math.nan if cells[name] is None else float(cells[name]) for name in COLUMNS[1:5]]
-        return FrameCount(int(cells["frame"]), *numbers, tuple(map(str, cells["flags"])))
+        directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
+        names = (*COLUMNS[1:5], *directions)
+        numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
+        return FrameCount(int(cells["frame"]), *numbers[:4], tuple(map(str, cells["flags"])), *numbers[4:])
     except (KeyError, TypeError, ValueError) as error:
         wanted = ",".join(COLUMNS)
         raise DatasetError(f"{place}: expected values for {wanted}; correct or remove it") from error

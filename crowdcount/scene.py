@@ -45,6 +45,8 @@ MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT = 139.0, 32.0
 
 Origin = Literal["given", "imported", "estimated", "assumed"]
 Polygon = tuple[tuple[float, float], ...]
+#: From where to where, pixels.
+Axis = tuple[tuple[float, float], tuple[float, float]]
 
 _MAX_JSON_BYTES, _MAX_MAT_BYTES = 1 << 20, 1 << 26
 _MAX_COORDINATE = 2 * MAX_SIDE
@@ -93,6 +95,8 @@ class Scene:
     roi_origin, height_origin : "given", "imported", "estimated" or "assumed"
     height_reliability : float
         0 … 1; 1 when given or imported, 0 when assumed.
+    axis : ((x, y), (x, y)) or None
+        From where to where people walk who are counted as right-moving, pixels; None: along the image's rows.
 
     Raises
     ------
@@ -108,6 +112,7 @@ class Scene:
     roi_origin: Origin = "given"
     height_origin: Origin = "given"
     height_reliability: float = 1.0
+    axis: Axis | None = None
 
     def __post_init__(self):
         width, height = self.size_wh
@@ -122,6 +127,16 @@ class Scene:
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
             raise SceneError("the height map holds values that are not positive numbers; make it again")
+        if self.axis is not None and not 1 <= math.dist(*self.axis) < math.inf:
+            raise SceneError(f"the axis {_axis_text(self.axis)} has no length; give two points apart")
+
+    @property
+    def right(self) -> np.ndarray:
+        """Unit vector (2,) in the image, (x, y), of the axis: who walks along it moves right."""
+        if self.axis is None:
+            return np.array([1.0, 0.0])
+        start, end = np.array(self.axis, np.float64)
+        return (end - start) / math.dist(start, end)
 
     def resized(self, size_wh: tuple[int, int]) -> "Scene":
         """The same scene at another resolution: heights scale as the rows do."""
@@ -143,8 +158,15 @@ class Scene:
         else:
             line = self.line.scaled(scale_y)
             person_height = _map_of(line, size_wh)
+        axis = self.axis and tuple((x * scale_x, y * scale_y) for x, y in self.axis)
         return replace(
-            self, size_wh=tuple(size_wh), roi=roi, person_height=person_height, polygons=polygons, line=line
+            self,
+            size_wh=tuple(size_wh),
+            roi=roi,
+            person_height=person_height,
+            polygons=polygons,
+            line=line,
+            axis=axis,
         )
 
     def fitted(self, size_wh: tuple[int, int]) -> "Scene":
@@ -162,13 +184,14 @@ class Scene:
         self,
         polygons: Iterable[Polygon] | None = None,
         persons: Iterable[tuple[float, float, float]] | None = None,
+        axis: Axis | None = None,
     ) -> "Scene":
-        """The scene with another region, another perspective, or both, as `scene_from` makes them."""
+        """The scene with another region or perspective, as `scene_from` makes them, or another axis."""
         drawn = scene_from(self.size_wh, polygons, persons)
         names = [] if polygons is None else ["roi", "polygons", "roi_origin"]
         if persons is not None:
             names += ["person_height", "line", "height_origin", "height_reliability"]
-        return replace(self, **{name: getattr(drawn, name) for name in names})
+        return replace(self, axis=axis or self.axis, **{name: getattr(drawn, name) for name in names})
 
     def describe(self) -> list[str]:
         """What the scene says and where it is from, one line each, for printing."""
@@ -185,6 +208,8 @@ class Scene:
             f"person height: {far:.0f} pixels at the region's top (row {rows[0]}) to {near:.0f} at its "
             f"bottom (row {rows[-1]}) ({self.height_origin}, reliability {self.height_reliability:.2f})",
         ]
+        if self.axis is not None:
+            lines.append(f"right-moving: along the axis {_axis_text(self.axis)} (given)")
         if self.height_origin in ("estimated", "assumed") and self.height_reliability < 0.6:
             lines.append(
                 "the person height is uncertain, and counts go with its square: better give two "
@@ -232,6 +257,7 @@ class Scene:
             roi_origin=self.roi_origin,
             height_origin=self.height_origin,
             height_reliability=self.height_reliability,
+            axis=self.axis,
         )
 
 
@@ -436,6 +462,9 @@ def draw_scene(scene: Scene, frame_bgr: np.ndarray) -> np.ndarray:
     thickness = max(1, round(height / 400))
     outlines, _ = cv2.findContours(scene.roi.astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     cv2.drawContours(image, outlines, -1, _OUTLINE_BGR, thickness)
+    if scene.axis is not None:
+        start, end = np.rint(scene.axis).astype(int).tolist()
+        cv2.arrowedLine(image, start, end, _AXIS_BGR, 2 * thickness, cv2.LINE_AA, 0, 0.06)
     font = max(0.4, height / 1000)
     for x, y, tall in _figures(scene):
         top, foot, half = round(y - tall / 2), round(y + tall / 2), round(0.2 * tall)
@@ -463,7 +492,18 @@ def parse_person(text: str) -> tuple[float, float, float]:
     return _numbers(text.strip(), 3, "a person as x,foot_y,height")
 
 
-_OUTLINE_BGR, _FIGURE_BGR = (0, 220, 255), (80, 255, 80)
+def parse_axis(text: str) -> Axis:
+    """Parse "x1,y1 x2,y2", from where to where in pixels; SceneError otherwise."""
+    points = text.split()
+    if len(points) != 2:
+        raise SceneError(f"expected an axis as two points x1,y1 x2,y2, found {text!r}")
+    axis = tuple(_numbers(point, 2, "a point x,y") for point in points)
+    if math.dist(*axis) < 1:
+        raise SceneError(f"expected an axis between two points that are apart, found {text!r}")
+    return axis
+
+
+_OUTLINE_BGR, _FIGURE_BGR, _AXIS_BGR = (0, 220, 255), (80, 255, 80), (255, 200, 60)
 
 
 class _Strict(BaseModel):
@@ -490,6 +530,7 @@ class _Description(_Strict):
     roi_origin: Origin
     height_origin: Origin
     height_reliability: Annotated[float, Field(ge=0, le=1)]
+    axis: tuple[tuple[_Coordinate, _Coordinate], tuple[_Coordinate, _Coordinate]] | None = None
 
 
 class _SceneFile(_Description):
@@ -538,6 +579,7 @@ def _assembled(description: _Description, arrays) -> Scene:
         description.roi_origin,
         description.height_origin,
         description.height_reliability,
+        description.axis,
     )
 
 
@@ -616,6 +658,10 @@ def _figures(scene: Scene):
             last = tall
     for number, (columns, row, tall) in enumerate(places):
         yield int(np.quantile(columns, (number + 0.5) / len(places))), row, tall
+
+
+def _axis_text(axis: Axis) -> str:
+    return " to ".join(f"{x:g},{y:g}" for x, y in axis)
 
 
 def _write(image, text, position, font):

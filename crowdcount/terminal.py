@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .forecast import Forecast
     from .profile_training import ProfileFit
     from .recalibration import Recalibration
-    from .training import Evaluation, RemovedLabel, Training
+    from .training import DirectionsFit, Evaluation, RemovedLabel, Training
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
@@ -148,6 +148,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         f"chosen by it: {training.setting.description}{_local(training)}",
         *_removed(training),
         *([] if training.profile is None else _profile(training.profile)),
+        *([] if training.directions is None else _directions(training.directions)),
     ]
 
 
@@ -190,6 +191,11 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
             f"for {level:.0%}: it is at least as wide as before"
         )
     return lines
+
+
+def _directions(fit: "DirectionsFit") -> list[str]:
+    named = (("right-moving", fit.right), ("left-moving", fit.left), ("their sum", fit.both))
+    return [f"{name}, cross-validated: {_metrics(metrics)}" for name, metrics in named]
 
 
 def _profile(fit: "ProfileFit") -> list[str]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from models import (
     BlockedKFold,
     CountMetrics,
+    CountPredictor,
     CountRegressor,
     LocalCountRegressor,
     blocked_quantile,
@@ -22,8 +23,9 @@ from models.kernels import DUAL_ROWS
 from models.predictor import standardised
 
 from .cache import kept
-from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from .counting import ASSUMED_RATE, check_rate, learn_scene, scene_of_footage
 from .datasets import Dataset
+from .directions import by_direction
 from .errors import DatasetError, ModelError
 from .local_counts import local_counts
 from .model import CounterModel, Examples
@@ -66,6 +68,9 @@ class FeatureTable:
         Columns of each view for each cell of the finest grid; empty for ready-made features.
     local_counts : (n, n_cells) float64 or None
         People in each cell; None where not every frame with a count has dots or boxes.
+    directed : (FeatureTable, FeatureTable) or None
+        The same of the foreground that moves right, and of that which moves left, in the frames whose motion
+        is known; their local counts are of the people who do. None unless asked for.
     """
 
     rows: np.ndarray
@@ -76,6 +81,7 @@ class FeatureTable:
     rate: float | None = None
     cell_views: Sequence[Sequence[np.ndarray]] = ()
     local_counts: np.ndarray | None = None
+    directed: "tuple[FeatureTable, FeatureTable] | None" = None
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,14 @@ class Fitting:
                 best = Validated(best.setting, metrics, predictions, local)
         return best
 
+    def predictor(self, best: Validated) -> tuple[CountRegressor, CountPredictor]:
+        """The regressor of the chosen setting, fitted to all frames, and what predicts with it: the mean of
+        its count and the cells' sum where those were chosen too."""
+        fitted = self.fit(best.setting)
+        if best.local is None:
+            return fitted, fitted.predictor_
+        return fitted, fitted.predictor_.averaged_with(self.fit_local(best.local).predictor_)
+
     def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
         """The cells' regressions, fitted to all frames with a label."""
         return self._local_regressor(local).fit(self._features[self.labelled], self._local)
@@ -229,6 +243,28 @@ class Fitting:
 
 
 @dataclass(frozen=True, eq=False)
+class DirectionsFit:
+    """Trained counts of right- and left-moving people, with their held-out errors.
+
+    Attributes
+    ----------
+    predictors : (CountPredictor, CountPredictor)
+        Of right-moving people and of left-moving ones.
+    right, left, both : CountMetrics
+        Blocked cross-validation error of each, and of their sum as the number of people who move.
+    """
+
+    predictors: tuple[CountPredictor, CountPredictor]
+    right: CountMetrics
+    left: CountMetrics
+    both: CountMetrics
+
+    def facts(self) -> dict:
+        """What is known of the training, JSON-able."""
+        return {name: asdict(getattr(self, name)) for name in ("right", "left", "both")}
+
+
+@dataclass(frozen=True, eq=False)
 class Training:
     """A trained model with what was found on the way.
 
@@ -249,6 +285,8 @@ class Training:
     seconds : float
     profile : ProfileFit or None
         The density over depth, when it was asked for.
+    directions : DirectionsFit or None
+        Counts of right- and left-moving people, when they were asked for.
     """
 
     model: CounterModel
@@ -260,6 +298,7 @@ class Training:
     removed: tuple[RemovedLabel, ...]
     seconds: float
     profile: ProfileFit | None = None
+    directions: DirectionsFit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,6 +330,7 @@ def train(
     scene: Scene | None = None,
     level: float = 0.9,
     target: str = "count",
+    directions: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -313,6 +353,8 @@ def train(
         Share of frames whose true count the intervals shall hold.
     target : "count" or "profile"
         Learn, besides counts, where in the depth of the scene people are: see `crowdcount.profile.Depth`.
+    directions : bool
+        Learn, besides, how many people move right and left along the scene's axis, one HLR for each.
     cache : path, optional
         Folder in which measured features are kept and found again.
     progress : callable, optional
@@ -330,7 +372,10 @@ def train(
     if regressor not in known:
         raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
     began = time.perf_counter()
-    table = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
+    table = measure_labelled(
+        dataset, frames, scene=scene, directions=directions, cache=cache, progress=progress
+    )
+    directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
     fitting = Fitting(table, dataset)
     is_rbf = kernel == "rbf"
@@ -343,10 +388,7 @@ def train(
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
-    fitted = fitting.fit(best.setting)
-    predictor = fitted.predictor_
-    if best.local is not None:
-        predictor = predictor.averaged_with(fitting.fit_local(best.local).predictor_)
+    fitted, predictor = fitting.predictor(best)
     model = CounterModel(
         predictor,
         table.columns,
@@ -364,9 +406,11 @@ def train(
             **asdict(best.setting),
             "local": None if best.local is None else asdict(best.local),
             **({} if profile is None else {"profile": profile.facts()}),
+            **({} if directed is None else {"directions": directed.facts()}),
         },
         profile=None if profile is None else profile.predictor,
         examples=fitting.examples(fitted, best.setting) if is_rbf else None,
+        directions=None if directed is None else directed.predictors,
     )
     return Training(
         model,
@@ -378,7 +422,26 @@ def train(
         fitting.removed(fitted, best.predictions),
         time.perf_counter() - began,
         profile,
+        directed,
     )
+
+
+def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
+    """One HLR for each direction, every setting chosen by blocked cross-validation."""
+    predictors, labels, predictions = [], [], []
+    for one, people in zip(table.directed, by_direction(dataset, table.scene), strict=True):
+        _check_labels(people, one.rows, MIN_LABELS)
+        fitting = Fitting(one, people)
+        best = fitting.with_local(fitting.choose())
+        predictors.append(fitting.predictor(best)[1])
+        labels.append(people.counts[one.rows])
+        predictions.append(np.full(len(one.rows), np.nan))
+        predictions[-1][fitting.labelled] = best.predictions
+    right, left, both = (
+        count_metrics(label, np.nan_to_num(prediction))
+        for label, prediction in zip([*labels, sum(labels)], [*predictions, sum(predictions)], strict=True)
+    )
+    return DirectionsFit(tuple(predictors), right, left, both)
 
 
 def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
@@ -394,13 +457,14 @@ def measure_labelled(
     frames: str | None = None,
     *,
     scene: Scene | None = None,
+    directions: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
     """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`."""
     wanted = selected(dataset, frames)
     _check_labels(dataset, wanted, MIN_LABELS)
-    table = measure(dataset, wanted, scene=scene, cache=cache, progress=progress)
+    table = measure(dataset, wanted, scene=scene, directions=directions, cache=cache, progress=progress)
     _check_labels(dataset, table.rows, MIN_LABELS)
     return table
 
@@ -470,6 +534,7 @@ def measure(
     *,
     scene: Scene | None = None,
     per_cell: bool = False,
+    directions: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
@@ -484,6 +549,8 @@ def measure(
         By default the data set's own, or one estimated from its footage.
     per_cell : bool
         Measure cells for a model that counts in any scene: features are then (n, n_cells, d).
+    directions : bool
+        Measure what moves right and left too; not with `per_cell`.
     cache, progress
         As for `train`.
     """
@@ -492,6 +559,11 @@ def measure(
             raise ModelError(
                 f"the model counts from footage, but {dataset.name} holds ready-made features; "
                 "train a model on them"
+            )
+        if directions:
+            raise DatasetError(
+                f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
+                "directions on video"
             )
         views = [
             [i for i, view in enumerate(dataset.feature_views) if view == name]
@@ -505,25 +577,26 @@ def measure(
             scene = import_scene(*dataset.scene_files)
         scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
         rate = source.info.fps or ASSUMED_RATE
-        pipeline = Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate)
+        if directions:
+            check_rate(source.info.name, rate)
+            people = by_direction(dataset, scene)
+        pipeline = (
+            Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate, directions=directions)
+        )
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
 
         def measured() -> dict[str, np.ndarray]:
             learn_scene(pipeline, source)
-            rows, values = _measured(source, pipeline, wanted, progress)
-            return {"rows": rows, "features": values}
+            rows, values, directed = _measured(source, pipeline, wanted, progress)
+            arrays = {"rows": rows, "features": values}
+            return arrays if directed is None else arrays | {"directed": directed}
 
-        settings = (rate, list(columns), per_cell, wanted.tobytes())
+        settings = (rate, list(columns), per_cell, directions, wanted.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)
-    rows, values = arrays["rows"], arrays["features"]
+    rows, values, directed = arrays["rows"], arrays["features"], arrays.get("directed")
     if not per_cell:
         values = values.reshape(len(values), -1)
-    labelled = np.isfinite(dataset.counts[rows])
-    local = np.full((len(rows), pipeline.cells.max() + 1), np.nan)
-    found = local_counts(dataset, rows[labelled], scene, pipeline.cells)
-    if found is not None:
-        local[labelled] = found
-    return FeatureTable(
+    table = FeatureTable(
         rows,
         values,
         tuple(columns),
@@ -531,25 +604,65 @@ def measure(
         scene,
         rate,
         pipeline.cell_views(),
-        None if found is None else local,
+        _local_counts(dataset, rows, scene, pipeline.cells),
+    )
+    if not directions:
+        return table
+    if directed is None:
+        raise DatasetError(f"{dataset.name} shows no motion in so few frames; choose more of them")
+    known = np.isfinite(directed).all(axis=(1, 2, 3))
+    rows = rows[known]
+    schema = pipeline.direction_schema
+    return replace(
+        table,
+        directed=tuple(
+            FeatureTable(
+                rows,
+                directed[known, side].reshape(len(rows), -1),
+                tuple(schema.names),
+                schema.views(),
+                scene,
+                rate,
+                pipeline.cell_views(schema),
+                _local_counts(moving, rows, scene, pipeline.cells),
+            )
+            for side, moving in enumerate(people)
+        ),
     )
 
 
-def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n,) and features (n, n_regions, n_quantities) of the frames from the first wanted to the last."""
+def _local_counts(dataset, rows, scene, cells) -> np.ndarray | None:
+    """People (n, n_cells) in each cell, NaN in frames without a count; None without dots or boxes."""
+    labelled = np.isfinite(dataset.counts[rows])
+    found = local_counts(dataset, rows[labelled], scene, cells)
+    if found is None:
+        return None
+    local = np.full((len(rows), cells.max() + 1), np.nan)
+    local[labelled] = found
+    return local
+
+
+def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows (n,) and features (n, n_regions, n_quantities) of the frames from the first wanted to the last;
+    and those of both directions (n, 2, n_regions, n), NaN where unknown, or None when not measured."""
     chosen = np.flatnonzero(wanted)
-    rows, values = [], []
+    rows, values, directed = [], [], []
     for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
         if frame.image_bgr is not None:
             measured = pipeline.measure(frame.image_bgr)
             if wanted[frame.index]:
                 rows.append(frame.index)
                 values.append(measured.features)
+                directed.append(measured.directed)
         if progress is not None:
             progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
-    return np.array(rows, np.int64), np.stack(values)
+    known = [features for features in directed if features is not None]
+    if known:
+        unknown = np.full_like(known[0], np.nan)
+        directed = np.stack([unknown if features is None else features for features in directed])
+    return np.array(rows, np.int64), np.stack(values), directed if known else None
 
 
 def selected(dataset: Dataset, frames: str | None) -> np.ndarray:

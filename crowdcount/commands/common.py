@@ -64,6 +64,7 @@ class IsoTime(click.ParamType):
 
 POSITION = ParsedText("position", "crowdcount.video", "parse_position")
 POLYGON = ParsedText("polygon", "crowdcount.scene", "parse_polygon", splitter=";")
+AXIS = ParsedText("axis", "crowdcount.scene", "parse_axis")
 PERSON = ParsedText("person", "crowdcount.scene", "parse_person", splitter=";")
 POSITIVE = click.FloatRange(0, min_open=True)
 
@@ -117,8 +118,10 @@ def dataset_options(command: Callable) -> Callable:
 
 def json_line(content: dict) -> str:
     """The content as JSON, with null for numbers that are unknown (NaN)."""
-    known = {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in content.items()
-    }
-    return json.dumps(known, allow_nan=False)
+    return json.dumps(_known(content), allow_nan=False)
+
+
+def _known(value):
+    if isinstance(value, dict):
+        return {name: _known(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value

@@ -54,6 +54,11 @@ from .common import (
     help="File for the density of people over depth, .parquet, .csv or .jsonl; needs a model trained with "
     "--target profile.",
 )
+@click.option(
+    "--directions",
+    is_flag=True,
+    help="Count right- and left-moving people too; needs a model trained with --directions.",
+)
 @quiet_option
 def count(
     sources: tuple[str, ...],

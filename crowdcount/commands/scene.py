@@ -2,7 +2,7 @@
 
 import click
 
-from .common import PERSON, POLYGON, quiet_option, timeout_option
+from .common import AXIS, PERSON, POLYGON, quiet_option, timeout_option
 
 
 @click.command()
@@ -23,6 +23,13 @@ from .common import PERSON, POLYGON, quiet_option, timeout_option
     help="A standing person, in pixels; twice or more, one far away and one near.",
 )
 @click.option(
+    "--axis",
+    type=AXIS,
+    metavar="'X1,Y1 X2,Y2'",
+    help="From where to where people walk who count as right-moving, in pixels; by default along the image's "
+    "rows.",
+)
+@click.option(
     "--import",
     metavar="FILE",
     multiple=True,
@@ -37,6 +44,7 @@ def scene(
     output: str | None,
     roi: tuple,
     person: tuple,
+    axis: tuple | None,
     scene: str | None,
     preview: str | None,
     timeout: float,
@@ -59,6 +67,7 @@ def scene(
         source,
         polygons=roi,
         persons=person,
+        axis=axis,
         imported=imported,
         scene=scene,
         output=output,

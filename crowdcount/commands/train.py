@@ -39,6 +39,12 @@ from .common import dataset_options, json_line, model_option
     show_default=True,
     help="profile: learn from dots or boxes, besides, where in the depth of the scene people are.",
 )
+@click.option(
+    "--directions",
+    is_flag=True,
+    help="Learn, besides, how many people move right and left: from the tracks of --mot, or from the columns "
+    "right and left of --counts.",
+)
 def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
     """Train a model on DATASET.
 
@@ -58,6 +64,8 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
         removed = [asdict(label) for label in training.removed]
         if training.profile is not None:
             facts["profile"] = training.profile.facts()
+        if training.directions is not None:
+            facts["directions"] = training.directions.facts()
         print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
     else:
         print_result("\n".join(training_report(training, model)))

@@ -1,0 +1,76 @@
+"""How many people move right and left: labels from the tracks of a data set or from its file of counts."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from features.motion import STANDING_SPEED
+
+from .datasets import Dataset, points_inside
+from .errors import DatasetError
+from .scene import Scene
+
+#: A person's speed is that between the first and the last place within this time before and after, seconds.
+TRACKED_S = 0.5
+
+
+def by_direction(dataset: Dataset, scene: Scene) -> tuple[Dataset, Dataset]:
+    """The data set with the right-moving people alone, and with the left-moving ones.
+
+    Tracked people move right or left whose speed along the scene's axis is above `STANDING_SPEED`; who
+    stands, or walks across the axis, does neither. Where a file gives the counts of both, they are taken.
+
+    Raises
+    ------
+    DatasetError
+        When the data set has neither.
+    """
+    if dataset.directed is not None:
+        known = np.isfinite(dataset.directed).all(axis=1)
+        return tuple(
+            replace(dataset, counts=np.where(known, counts, np.nan), points=None, boxes=None)
+            for counts in dataset.directed.T
+        )
+    if dataset.identities is None:
+        raise DatasetError(
+            f"{dataset.name} does not tell who moves where; give tracks (--mot), or --counts with the "
+            "columns frame,count,right,left"
+        )
+    speeds = track_speeds(dataset, scene.right)
+    return tuple(_moving(dataset, scene, speeds, sign) for sign in (1, -1))
+
+
+def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:
+    """Speeds (k,) of the people of each frame along an axis (2,), in heights of their box per second.
+
+    From the first to the last place of the box's centre within `TRACKED_S` before and after; 0 for a person
+    who is seen in no other frame then. None for frames that are not annotated.
+    """
+    reach = max(1, round(TRACKED_S * dataset.fps))
+    tracks = {}
+    for row, found in enumerate(dataset.identities):
+        if found is not None:
+            for k, (person, (left, top, width, height)) in enumerate(
+                zip(found.tolist(), dataset.boxes[row].tolist(), strict=True)
+            ):
+                along = axis @ (left + width / 2, top + height / 2)
+                tracks.setdefault(person, []).append((row, k, along, height))
+    speeds = [None if found is None else np.zeros(len(found)) for found in dataset.identities]
+    for track in tracks.values():
+        rows, _, places, _ = np.array(track).T
+        first = np.searchsorted(rows, rows - reach)
+        last = np.searchsorted(rows, rows + reach, side="right") - 1
+        for (row, k, _, height), a, b in zip(track, first, last, strict=True):
+            if b > a and height > 0:
+                speeds[row][k] = (places[b] - places[a]) / (rows[b] - rows[a]) * dataset.fps / height
+    return speeds
+
+
+def _moving(dataset: Dataset, scene: Scene, speeds, sign: int) -> Dataset:
+    boxes, counts = [], np.full(len(speeds), np.nan)
+    for row, (found, speed) in enumerate(zip(dataset.boxes, speeds, strict=True)):
+        moving = None if speed is None else found[sign * speed > STANDING_SPEED]
+        boxes.append(moving)
+        if moving is not None:
+            counts[row] = points_inside(moving[:, :2] + moving[:, 2:] / 2, scene.roi).sum()
+    return replace(dataset, counts=counts, boxes=tuple(boxes))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.base import clone
@@ -105,15 +105,19 @@ def test_the_svm_on_the_doubled_set_agrees_with_a_general_convex_solver(kernel):
 
 
 @settings(max_examples=25, deadline=None)
+@example(seed=137, n=22, start="k-nn", kernel_and_C=("linear", 30.0), keep_certain=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(4, 40),
     start=st.sampled_from(beta_svm.STARTS),
-    C=st.sampled_from([0.1, 1.0, 30.0]),
-    kernel=st.sampled_from(["linear", "rbf"]),
+    # in few columns libsvm takes seconds to minutes for a linear kernel with a large C
+    kernel_and_C=st.sampled_from(
+        [("linear", 0.1), ("linear", 1.0), ("rbf", 0.1), ("rbf", 1.0), ("rbf", 30.0)]
+    ),
     keep_certain=st.sampled_from([None, True, False]),
 )
-def test_the_objective_never_rises_and_every_svm_is_certified(seed, n, start, C, kernel, keep_certain):
+def test_the_objective_never_rises_and_every_svm_is_certified(seed, n, start, kernel_and_C, keep_certain):
+    kernel, C = kernel_and_C
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 2)).round(1)
     y = (X[:, 0] + random.normal(size=n) > 0).astype(float)

@@ -28,8 +28,8 @@ def write(path, text):
     return path
 
 
-@pytest.fixture
-def table(tmp_path):
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
     """A table of two features of 200 frames at 10 frames/s; above 0 in the first, it is too crowded."""
     random = np.random.default_rng(0)
     level = np.sin(np.arange(200) / 12)
@@ -37,8 +37,18 @@ def table(tmp_path):
         f"{k},{k / FPS},{value + random.normal() / 10:.4f},{random.normal():.4f}\n"
         for k, value in enumerate(level)
     ]
-    write(tmp_path / "features.csv", "frame,time_s,area,noise\n" + "".join(rows))
-    return tmp_path / "features.csv", level
+    path = tmp_path_factory.mktemp("table") / "features.csv"
+    return write(path, "frame,time_s,area,noise\n" + "".join(rows)), level
+
+
+@pytest.fixture(scope="session")
+def table_alarm(table):
+    """An alarm trained on the table."""
+    path, level = table
+    rows = [f"{k},{'crowded' if level[k] > 0 else 'fine'}\n" for k in range(0, 200, 8)]
+    labels = write(path.with_name("table.calls.csv"), "frame,call\n" + "".join(rows))
+    train_alarm(str(path), labels).model.save(path.with_name("table.npz"), "alarm")
+    return path.with_name("table.npz")
 
 
 @pytest.fixture(scope="session")
@@ -370,10 +380,12 @@ def test_an_alarm_watches_a_video(clip, alarm_file, tmp_path, monkeypatch):
     assert cv2.imread("alarm.png").shape[2] == 3
 
 
-def test_events_go_to_the_standard_output(clip, alarm_file):
-    result = run("alarm", "run", clip[0], "-m", alarm_file[0], "-o", "-", "-q", "--end", 30)
+def test_events_go_to_the_standard_output(table, table_alarm):
+    result = run("alarm", "run", table[0], "-m", table_alarm, "-o", "-", "-q", "--end", 60)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[0] == "frame,time_s,event,since_s,value"
+    lines = result.stdout.splitlines()
+    assert lines[0] == "frame,time_s,event,since_s,value"
+    assert lines[1].split(",")[2] == "raised"
     assert not result.stderr
 
 
@@ -417,17 +429,17 @@ def test_labels_made_by_hand_are_not_replaced(clip, alarm_file, tmp_path, monkey
     assert "is not from crowdcount" in result.stderr
 
 
-def test_settings_of_both_commands_come_from_the_file(clip, alarm_file, tmp_path, monkeypatch):
+def test_settings_of_both_commands_come_from_the_file(table, table_alarm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "crowdcount.toml", f'[alarm.run]\nmodel = "{alarm_file[0]}"\nend = 25\nquiet = true\n')
-    assert run("alarm", "run", clip[0]).exit_code == 0
-    assert (tmp_path / "street.events.csv").exists()
+    write(tmp_path / "crowdcount.toml", f'[alarm.run]\nmodel = "{table_alarm}"\nend = 25\nquiet = true\n')
+    assert run("alarm", "run", table[0]).exit_code == 0
+    assert (tmp_path / "features.events.csv").exists()
     write(tmp_path / "crowdcount.toml", "[alarm.run]\nvolume = 3\n")
-    result = run("alarm", "run", clip[0])
+    result = run("alarm", "run", table[0])
     assert result.exit_code == 2
     assert "[alarm], [run]: there is no option 'volume'" in " ".join(result.stderr.split())
     write(tmp_path / "crowdcount.toml", "[alarm.shout]\nvolume = 3\n")
-    assert "found 'shout'" in run("alarm", "run", clip[0]).stderr
+    assert "found 'shout'" in run("alarm", "run", table[0]).stderr
 
 
 def test_a_stream_that_does_not_answer_is_said(alarm_file, tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,14 +112,19 @@ class Counting:
             return None
         return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self.every))
 
-    def frames(self) -> Iterator[CountedFrame]:
-        """Count the frames, in order, as long as the source is open. VideoError when it fails."""
-        counted = self._counted(self._source.frames(self._start, self._end, self.every))
+    def frames(self, *, ahead: bool = True) -> Iterator[CountedFrame]:
+        """Count the frames, in order, as long as the source is open. VideoError when it fails.
+
+        With `ahead`, a second thread decodes meanwhile: faster, but not where other processes keep all cores
+        busy anyway. Dropping frames of a live source (`latest`) needs it.
+        """
+        counted = self._counted(self._source.frames(self._start, self._end, self.every), ahead)
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted
 
-    def _counted(self, wanted: Iterator[Frame]) -> Iterator[CountedFrame]:
-        with read_ahead(wanted, 1 if self._latest else _AHEAD, latest=self._latest) as frames:
+    def _counted(self, wanted: Iterator[Frame], ahead: bool) -> Iterator[CountedFrame]:
+        depth = 1 if self._latest else _AHEAD
+        with read_ahead(wanted, depth, latest=self._latest) if ahead else closing(wanted) as frames:
             for frame in frames:
                 yield self._count(frame)
 

@@ -164,7 +164,7 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         job.path, model=_model(job.model, job.model_digest), every=job.every, **options
     ) as counting:
         expected = counting.expected_frames
-        with closing(counting.frames()) as frames:
+        with closing(counting.frames(ahead=False)) as frames:
             for done, item in enumerate(frames, start=1):
                 if item.row.frame >= segment.first:
                     rows.append(item.row)

@@ -110,6 +110,14 @@ class TestRows:
         assert [row.frame for row in rows] == list(range(24))
         assert [row.time_s for row in rows] == pytest.approx([k / 10 for k in range(24)])
 
+    def test_decoding_in_the_counting_thread_changes_nothing(self, clip, trained):
+        with open_counting(clip, model=trained.model) as counting:
+            here = counting.frames(ahead=False)
+            rows = [next(here).row]
+            assert not [thread for thread in threading.enumerate() if thread.name == "read-ahead"]
+            rows += [item.row for item in here]
+        assert rows == list(count(clip, model=trained.model))
+
     def test_a_model_for_any_scene_sums_its_cells(self, street, cell_model):
         with open_counting(street.frames, model=cell_model, scene=street.scene, every=2) as counting:
             assert counting.scene is street.scene

@@ -24,7 +24,8 @@ N_BLOCKS = 5
 MIN_CALLS = 2 * N_BLOCKS
 #: Frames that the fit takes at most, evenly spaced: neighbouring ones are near copies.
 MAX_CALLED, MAX_UNCALLED = 400, 200
-#: What is tried by blocked cross-validation: kernel and C, then what to believe.
+#: What is tried by blocked cross-validation: kernel and C on the called frames, then what to believe, with
+#: and without frames that nobody called.
 KERNELS = ("linear", "rbf")
 COSTS = (0.1, 1.0, 10.0)
 BELIEFS = {
@@ -52,6 +53,8 @@ class AlarmTraining:
         Cross-validation: mean absolute error of the stretches' shares; NaN without any.
     kernel, C, belief : str, float, str
         What the cross-validation chose: see KERNELS, COSTS and BELIEFS.
+    takes_silent : bool
+        Whether frames that nobody called take part; chosen by it too.
     doubted : tuple of int
         Frames whose calls the alarm does not believe.
     seconds : float
@@ -68,6 +71,7 @@ class AlarmTraining:
     kernel: str
     C: float
     belief: str
+    takes_silent: bool
     doubted: tuple[int, ...]
     seconds: float
 
@@ -149,21 +153,22 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     confidence = calls.confidence
     known = np.flatnonzero(~np.isnan(confidence))
     silent = np.flatnonzero(np.isnan(confidence))
-    rows = np.sort(np.concatenate([_spaced(known, MAX_CALLED), _spaced(silent, MAX_UNCALLED)]))
-    mean, spread = X[rows].mean(axis=0), X[rows].std(axis=0)
-    scale = np.where(spread <= 1e-12 * np.abs(X[rows]).max(axis=0), 1.0, spread)
-    standard = standardised(X[rows], mean, scale)
+    called = _spaced(known, MAX_CALLED)
+    every_row = np.sort(np.concatenate([called, _spaced(silent, MAX_UNCALLED)]))
+    mean, spread = X[every_row].mean(axis=0), X[every_row].std(axis=0)
+    scale = np.where(spread <= 1e-12 * np.abs(X[every_row]).max(axis=0), 1.0, spread)
     folds = BlockedKFold(N_BLOCKS)
 
     # 1 / mean distance, the beta-SVM's own, is far too narrow among hundreds of standardised columns.
     gamma = {"kernel_params": {"gamma": 1 / X.shape[1]}}
 
-    def judged(setting: dict) -> tuple[float, tuple[float, float, float], dict]:
+    def judged(setting: dict, rows: np.ndarray = called) -> tuple:
         candidate = BetaSVMClassifier(start="proportions", **setting)
         predicted = np.full(len(X), np.nan)
+        standard = standardised(X[rows], mean, scale)
         predicted[rows] = out_of_fold(candidate, standard, confidence[rows], folds)
         errors = call_errors(calls, predicted)
-        return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, setting
+        return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, setting, rows
 
     def best(tried) -> tuple:
         return min(tried, key=lambda judgement: judgement[0])
@@ -172,10 +177,11 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     grid = ({"kernel": kernel, "C": C, **gamma, **plain} for kernel, C in product(KERNELS, COSTS))
     chosen = best(map(judged, grid))
     base = {name: chosen[2][name] for name in ("kernel", "C", *gamma)}
-    others = [judged(base | belief) for belief in BELIEFS.values() if belief != plain]
-    _, errors, setting = best([chosen, *others])
+    others = product(BELIEFS.values(), (called, every_row) if len(silent) else (called,))
+    _, errors, setting, rows = best([chosen, *(judged(base | belief, part) for belief, part in others)])
     belief = next(name for name, belief in BELIEFS.items() if base | belief == setting)
 
+    standard = standardised(X[rows], mean, scale)
     fitted = BetaSVMClassifier(start="proportions", **setting).fit(standard, confidence[rows])
     votes = calls.votes[rows]
     contradicted = (votes != 0.5) & ((votes > 0.5) != (fitted.confidence_ > 0.5)) & ~np.isnan(votes)
@@ -189,6 +195,7 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
         "kernel": setting["kernel"],
         "C": setting["C"],
         "belief": belief,
+        "takes_silent": rows is every_row,
     }
     model = CounterModel(
         predictor, measuring.columns, scene=measuring.scene, rate=measuring.rate, facts=facts
@@ -203,6 +210,7 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
         setting["kernel"],
         setting["C"],
         belief,
+        rows is every_row,
         tuple(frames[rows][contradicted].tolist()),
         time.perf_counter() - began,
     )

@@ -263,11 +263,13 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
     ]
     lines = [
         f"{model_path}: trained on {_number(training.n_called, 'called frame')} "
-        f"({_number(len(training.operators), 'operator')}){shared} and {training.n_silent} others "
-        f"in {training.seconds:.1f} s",
+        f"({_number(len(training.operators), 'operator')}){shared} in {training.seconds:.1f} s",
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
     ]
+    if training.n_silent:
+        part = "take part" if training.takes_silent else "are left out"
+        lines.append(f"the {_number(training.n_silent, 'frame')} that nobody called {part}")
     if training.doubted:
         listed = " ".join(map(str, training.doubted[:LISTED_LABELS]))
         more = len(training.doubted) - LISTED_LABELS

@@ -204,6 +204,7 @@ def test_an_alarm_learns_from_a_table_and_watches_it(tmp_path, table):
     training = train_alarm(str(path), labels)
     assert training.n_called == 50
     assert training.n_silent == 150
+    assert training.model.facts["takes_silent"] == training.takes_silent
     assert training.missed < 0.15
     assert training.false < 0.15
     training.model.save(tmp_path / "a.npz", "alarm")

@@ -52,15 +52,16 @@ class _Silent:
 
 
 @contextmanager
-def archive(n_videos: int, n_frames: int, clip: str | None = None) -> Iterator[Path]:
+def archive(
+    n_videos: int, n_frames: int, clip: str | None = None, size_wh: tuple[int, int] = (640, 480)
+) -> Iterator[Path]:
     """A folder with the folder `videos` of clips of the same length and different content."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "videos").mkdir()
         if clip is None:
-            spec = preset(
-                "plaza", seed=3, size_wh=(640, 480), n_frames=min(n_frames, 500), people=12.0, fps=25.0
-            )
+            n_drawn = min(n_frames, 500)
+            spec = preset("plaza", seed=3, size_wh=size_wh, n_frames=n_drawn, people=12.0, fps=25.0)
             clip = str(write_clip(spec, folder / "clip.mp4")[0])
         source = looped(clip, folder, n_frames)
         for k in range(n_videos):
@@ -143,13 +144,13 @@ class _Peak(_Silent):
 
 
 @main.command()
-@click.option("--short", default=500, show_default=True, help="Frames of the short video.")
-@click.option("--long", default=10_000, show_default=True, help="Frames of the long one.")
+@click.option("--short", default=600, show_default=True, help="Frames of the short video.")
+@click.option("--long", default=24_000, show_default=True, help="Frames of the long one.")
 @click.option("--clip", type=click.Path(exists=True), help="A video to loop in place of a synthetic one.")
 def memory(short: int, long: int, clip: str | None) -> None:
     """Print a worker's peak memory on a short and on a long video, whole and cut."""
     for n_frames, segment_s in ((short, 0.0), (long, 0.0), (long, 60.0)):
-        with archive(1, n_frames, clip) as folder:
+        with archive(1, n_frames, clip, (320, 240)) as folder:
             engine = LocalEngine(1)
             watcher = _Peak(engine)
             videos = plan_videos([str(folder / "videos")])

@@ -20,7 +20,8 @@ DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Type of a column's values; a time like them where it holds times.
 Column = type[int] | type[float] | type[str] | datetime
-_ROWS_PER_GROUP = 1000  # of parquet: what is held in memory until it is written
+#: Of Parquet files: what is held in memory until it is written.
+ROWS_PER_GROUP = 1000
 _STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
 
@@ -302,7 +303,7 @@ class _ParquetSink:
 
     def write(self, cells: dict) -> None:
         self._rows.append(_joined(cells))
-        if len(self._rows) == _ROWS_PER_GROUP:
+        if len(self._rows) == ROWS_PER_GROUP:
             self._write_group()
 
     def close(self) -> None:

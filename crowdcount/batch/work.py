@@ -17,7 +17,7 @@ from .. import __version__
 from ..counting import ASSUMED_RATE, choose_scene, learning_frames, make_pipeline, open_counting
 from ..errors import BatchError, VideoError
 from ..model import CounterModel, default_model, load_model
-from ..results import FrameCount, import_parquet, row_cells
+from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, load_arrays, output_errors, save_arrays
 from ..video import Landmark, Position, open_source
@@ -159,25 +159,26 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         options["start"] = segment.start
         options["end"] = None if segment.end is None else Position(frame=segment.end)
     _check_unchanged(job)
-    rows = []
-    with open_counting(
-        job.path, model=_model(job.model, job.model_digest), every=job.every, **options
-    ) as counting:
-        expected = counting.expected_frames
-        with closing(counting.frames(ahead=False)) as frames:
-            for done, item in enumerate(frames, start=1):
-                if item.row.frame >= segment.first:
-                    rows.append(item.row)
-                report(done, expected)
-    _check_unchanged(job)
-    table = counts_table(rows, job.start_time)
-    if target is None:
-        write_result(job, [table])
-    else:
-        _, parquet = import_parquet()
-        with atomic_path(target) as temporary:
-            parquet.write_table(table, temporary)
-    return len(rows)
+
+    def tables():
+        rows = []
+        with open_counting(
+            job.path, model=_model(job.model, job.model_digest), every=job.every, **options
+        ) as counting:
+            expected = counting.expected_frames
+            with closing(counting.frames(ahead=False)) as frames:
+                for done, item in enumerate(frames, start=1):
+                    if len(rows) == ROWS_PER_GROUP:
+                        yield counts_table(rows, job.start_time)
+                        rows = []
+                    if item.row.frame >= segment.first:
+                        rows.append(item.row)
+                    report(done, expected)
+        _check_unchanged(job)
+        yield counts_table(rows, job.start_time)
+
+    with closing(tables()) as counted:
+        return write_result(job, counted) if target is None else _write_tables(target, counted)
 
 
 def join(job: Job, n_segments: int, report: Report) -> int:
@@ -221,15 +222,22 @@ def write_result(job: Job, tables: Iterable) -> int:
 
     The same counts give the same bytes: nothing of the run is in them.
     """
-    _, parquet = import_parquet()
     result = Path(job.result)
     waiting = Path(job.work, "result.parquet")  # where nobody looks for results, should this be killed
-    kept = {"crowdcount": json.dumps(job.description(), sort_keys=True)}
-    n_rows, writer = 0, None
     with output_errors(result):
         result.parent.mkdir(parents=True, exist_ok=True)
         waiting.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(waiting) as temporary:
+    n_rows = _write_tables(waiting, tables, {"crowdcount": json.dumps(job.description(), sort_keys=True)})
+    with output_errors(result):
+        waiting.replace(result)
+    return n_rows
+
+
+def _write_tables(path: Path, tables: Iterable, kept: dict[str, str] | None = None) -> int:
+    """Write tables, at least one, into a Parquet file as they come; returns the number of rows."""
+    _, parquet = import_parquet()
+    n_rows, writer = 0, None
+    with atomic_path(path) as temporary:
         try:
             for table in tables:
                 if writer is None:
@@ -239,8 +247,6 @@ def write_result(job: Job, tables: Iterable) -> int:
         finally:
             if writer is not None:
                 writer.close()
-    with output_errors(result):
-        waiting.replace(result)
     return n_rows
 
 

@@ -1,5 +1,6 @@
 """A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
 
+import shlex
 import socket
 import threading
 import time
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from crowdcount.batch.catalogue import results as result_files
+from crowdcount.cli import command_line
 from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.model import CounterModel
 from crowdcount.pipeline import Pipeline
@@ -188,6 +191,25 @@ def make_clip():
         return path
 
     return write
+
+
+@pytest.fixture
+def run(capfd):
+    """run(command): the command line in this process; returns exit code, standard output and error."""
+
+    def call(command):
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            command_line.main(shlex.split(command), prog_name="crowdcount")
+        return (ended.value.code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def results():
+    """results(out): content of each result of a batch, by its path in the folder `out`."""
+    return lambda out: {str(path.relative_to(out)): path.read_bytes() for path in result_files(out)}
 
 
 @contextmanager

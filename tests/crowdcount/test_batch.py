@@ -12,17 +12,20 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
 import crowdcount
+from crowdcount.batch import work
 from crowdcount.batch.catalogue import Catalogue, describe
 from crowdcount.batch.engines import LocalEngine
 from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
+from crowdcount.batch.segments import Segment
+from crowdcount.batch.work import Job
 from crowdcount.batch.worker import Limits
-from crowdcount.cli import command_line
 from crowdcount.model import load_model
 from crowdcount.scene import load_scene
 
@@ -61,24 +64,6 @@ def finished(command, **options):
     return running.returncode, stderr
 
 
-@pytest.fixture
-def run(capfd):
-    """Run the command line in this process; returns exit code and standard error."""
-
-    def call(command):
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            command_line.main(shlex.split(command), prog_name="crowdcount")
-        return ended.value.code, capfd.readouterr().err
-
-    return call
-
-
-def results(out):
-    """Content of each result by its path."""
-    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(Path(out).glob("camera=*/*/*"))}
-
-
 @pytest.fixture(scope="session")
 def unbroken(archive, tmp_path_factory):
     """Folder of the results of an undisturbed run."""
@@ -100,7 +85,7 @@ def counts(path, archive, **options):
 
 
 class TestResults:
-    def test_files_by_camera_and_date(self, unbroken):
+    def test_files_by_camera_and_date(self, unbroken, results):
         folders = sorted(path.rpartition("/")[0] for path in results(unbroken))
         assert folders == [
             "camera=gate/date=2024-05-01",
@@ -137,8 +122,37 @@ class TestResults:
         assert made["split"] == [6.0, 2.0]
         assert path.name.startswith(f"long-{made['content'][:16]}-")
 
-    def test_results_do_not_depend_on_the_number_of_workers(self, unbroken, archive, run, tmp_path):
-        code, _ = run(command(archive, tmp_path, f"{CUT} --workers 1 -q"))
+    def test_rows_are_written_before_the_memory_fills_with_them(self, archive, tmp_path, monkeypatch):
+        monkeypatch.setattr(work, "ROWS_PER_GROUP", 9)
+        path, result = archive / "videos/gate/20240501_080000.avi", tmp_path / "result.parquet"
+        job = Job(str(path), "a", "gate", path.stat().st_size, path.stat().st_mtime_ns, "", None, None, None,
+                  None, None, 1, None, str(tmp_path), str(result))  # fmt: skip
+        monkeypatch.setattr(work, "_model", lambda *_: load_model(archive / "model.npz"))
+        monkeypatch.setattr(work, "_scene", lambda *_: load_scene(archive / "scene.json"))
+        assert work.count(job, Segment(0, 0, None, None), lambda *_: None) == 40
+        assert parquet.read_metadata(result).num_row_groups == 5
+        assert parquet.ParquetFile(result).read(["frame"])["frame"].to_pylist() == list(range(40))
+
+    def test_a_worker_takes_no_more_memory_for_a_long_video(self, archive, tmp_path):
+        """Ten times the frames; a frame more in memory for each of them would show as 29 MiB."""
+        for name, n_frames in (("a-short", 200), ("b-long", 2200)):
+            video = cv2.VideoWriter(
+                str(tmp_path / f"{name}.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 10.0, (80, 60)
+            )
+            for k in range(n_frames):
+                image = np.full((60, 80, 3), 90, np.uint8)
+                cv2.rectangle(image, (k % 70, 20), (k % 70 + 6, 40), (200, 60, 30), -1)
+                video.write(image)
+            video.release()
+        engine = LocalEngine(1)
+        peaks = _Peaks(engine)
+        options = Options(f"{archive}/model.npz", f"{archive}/scene.json")
+        run_batch(plan_videos([str(tmp_path)]), tmp_path / "out", engine, options, peaks)
+        short, long = peaks.mib
+        assert long - short < 14
+
+    def test_results_do_not_depend_on_the_number_of_workers(self, unbroken, archive, run, tmp_path, results):
+        code, *_ = run(command(archive, tmp_path, f"{CUT} --workers 1 -q"))
         assert code == 0
         assert results(tmp_path) == results(unbroken)
 
@@ -157,7 +171,7 @@ class TestDone:
     def test_nothing_is_counted_twice(self, own, run):
         before = {path: path.stat().st_mtime_ns for path in own.glob("out/camera=*/*/*")}
         os.rename(own / "videos/hall/long.avi", own / "videos/hall/renamed.avi")
-        code, stderr = run(command(own, own / "out"))
+        code, _, stderr = run(command(own, own / "out"))
         assert code == 0
         assert "3 videos: 0 counted, 3 done before" in stderr
         assert {path: path.stat().st_mtime_ns for path in own.glob("out/camera=*/*/*")} == before
@@ -168,24 +182,24 @@ class TestDone:
             os.utime(path, (long_ago, long_ago))
         run(command(own, own / "out"))
         monkeypatch.setattr(LocalEngine, "submit", None)  # there is nothing to do
-        code, stderr = run(command(own, own / "out"))
+        code, _, stderr = run(command(own, own / "out"))
         assert (code, "3 done before" in stderr) == (0, True)
 
     def test_new_content_under_an_old_name_is_counted_and_replaces_the_old_counts(self, own, run, make_clip):
         make_clip(own / "videos/gate/20240501_080000.avi", 20, seed=7)
-        code, stderr = run(command(own, own / "out"))
+        code, _, stderr = run(command(own, own / "out"))
         assert code == 0
         assert "1 counted, 2 done before; " in stderr  # the copied results are of the archive's own paths
         make_clip(own / "videos/gate/20240501_080000.avi", 25, seed=8)
-        code, stderr = run(command(own, own / "out"))
+        code, _, stderr = run(command(own, own / "out"))
         assert "1 counted, 2 done before, 1 results of other settings replaced" in stderr
         lengths = [
             parquet.read_metadata(path).num_rows for path in own.glob("out/camera=gate/date=2024-05-01/*")
         ]
         assert sorted(lengths) == [25, 40]
 
-    def test_other_settings_are_counted_anew_and_replace_the_old_counts(self, own, run):
-        code, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
+    def test_other_settings_are_counted_anew_and_replace_the_old_counts(self, own, run, results):
+        code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
         assert code == 0
         assert "3 counted, 3 results of other settings replaced" in stderr
         assert len(results(own / "out")) == 3
@@ -196,13 +210,13 @@ class TestDone:
 
     def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):
         shutil.copy2(own / "videos/hall/long.avi", own / "videos/hall/twin.avi")
-        code, stderr = run(command(own, own / "out2"))
+        code, _, stderr = run(command(own, own / "out2"))
         assert code == 0
         assert "4 videos: 3 counted, 1 done before" in stderr
 
     def test_one_batch_at_a_time(self, own, run):
         with Catalogue(own / "out"):
-            code, stderr = run(command(own, own / "out"))
+            code, _, stderr = run(command(own, own / "out"))
         assert code == 1
         assert f"another batch is writing to {own}/out; wait for it" in stderr
 
@@ -214,7 +228,7 @@ class TestCameras:
             '[batch]\nevery = 4\n\n[[batch.camera]]\nname = "north, gate 1"\nmatch = "gate/*"\n'
             'model = "model.npz"\nscene = "scene.json"\ntimezone = "Europe/Rome"\n'
         )
-        code, _ = run("batch videos -o out2 --include gate/*")
+        code, *_ = run("batch videos -o out2 --include gate/*")
         assert code == 0
         made = [describe(path) for path in sorted(Path("out2").glob("camera=north, gate 1/*/*"))]
         assert [one["every"] for one in made] == [4, 4]
@@ -231,12 +245,12 @@ class TestCameras:
     def test_settings_that_make_no_sense(self, run, monkeypatch, tmp_path, text, reason):
         monkeypatch.chdir(tmp_path)
         Path("crowdcount.toml").write_text(text)
-        code, stderr = run("batch videos -o out")
+        code, _, stderr = run("batch videos -o out")
         assert code == 2
         assert reason in stderr
 
-    def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run):
-        code, stderr = run(f"batch {own}/videos -o {own}/new --camera name=hall,model=absent.npz")
+    def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run, results):
+        code, _, stderr = run(f"batch {own}/videos -o {own}/new --camera name=hall,model=absent.npz")
         assert (code, stderr.count("\n")) == (1, 1)
         assert "absent.npz does not exist" in stderr
         assert not results(own / "new")
@@ -246,7 +260,7 @@ class TestFaults:
     def test_bad_videos_are_told_at_the_end(self, own, run):
         (own / "videos/gate/20240503_000000.avi").write_text("no video")
         (own / "videos/gate/empty.avi").touch()
-        code, stderr = run(command(own, own / "out"))
+        code, _, stderr = run(command(own, own / "out"))
         assert code == 3
         *_, first, second, total = stderr.splitlines()
         assert first.startswith("crowdcount: ")
@@ -256,7 +270,7 @@ class TestFaults:
 
     def test_all_videos_fail(self, run, tmp_path):
         (tmp_path / "list").write_text("absent.avi\n")
-        code, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")
+        code, _, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")
         assert code == 1
         assert "absent.avi cannot be read (No such file or directory)" in stderr
 
@@ -270,7 +284,7 @@ class TestFaults:
         ],
     )
     def test_a_worker_that_dies_or_hangs_harms_no_other_video(
-        self, archive, unbroken, tmp_path, how, limits, reason
+        self, archive, unbroken, tmp_path, results, how, limits, reason
     ):
         """A worker is killed, or stopped so that it hangs, in the middle of a video."""
         videos = plan_videos([str(archive / "videos")])
@@ -293,7 +307,7 @@ class TestFaults:
             assert summary.failed == [("hall/long.avi", reason)]
             assert results(out) == {path: data for path, data in whole.items() if "camera=gate" in path}
 
-    def test_a_full_disk_ends_the_batch_and_loses_nothing(self, archive, unbroken, tmp_path):
+    def test_a_full_disk_ends_the_batch_and_loses_nothing(self, archive, unbroken, tmp_path, results):
         def small_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
@@ -306,7 +320,7 @@ class TestFaults:
         assert finished(command(archive, tmp_path / "out"))[0] == 0
         assert results(tmp_path / "out") == whole
 
-    def test_interrupted(self, archive, unbroken, tmp_path):
+    def test_interrupted(self, archive, unbroken, tmp_path, results):
         with start(command(archive, tmp_path / "out")) as running:
             wait_for(lambda: list(tmp_path.glob("out/.work/*/*.npz")), running)
             running.send_signal(signal.SIGINT)
@@ -315,6 +329,21 @@ class TestFaults:
         assert stderr.splitlines()[-1] == "crowdcount: interrupted"
         assert finished(command(archive, tmp_path / "out"))[0] == 0
         assert results(tmp_path / "out") == results(unbroken)
+
+
+class _Peaks:
+    """Watches a batch of one worker: its peak memory, MiB, whenever a video is finished."""
+
+    def __init__(self, engine):
+        self._engine, self.mib = engine, []
+
+    def finished(self, *_):
+        (process_id,) = self._engine.process_ids()
+        status = Path(f"/proc/{process_id}/status").read_text()
+        self.mib.append(float(status.partition("VmHWM:")[2].split()[0]) / 1024)
+
+    def __getattr__(self, name):
+        return lambda *_: None
 
 
 class _Disturber:
@@ -345,7 +374,7 @@ def files(out):
     return sum(len(names) for _, _, names in os.walk(out))
 
 
-def test_killed_at_any_moment_a_run_ends_with_the_same_bytes(archive, unbroken, tmp_path):
+def test_killed_at_any_moment_a_run_ends_with_the_same_bytes(archive, unbroken, tmp_path, results):
     """Kill real runs after a random number of new files and a random pause; finish, and compare."""
     rng = random.Random(4)
     whole = results(unbroken)

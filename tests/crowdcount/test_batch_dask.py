@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import socket
 import subprocess
 import sys
@@ -11,8 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-
-from crowdcount.cli import command_line
 
 pytest.importorskip("distributed")
 PROJECT = Path(__file__).resolve().parents[2]
@@ -62,46 +59,29 @@ def archive(tmp_path_factory, make_clip, cell_model, street):
     return folder
 
 
-@pytest.fixture
-def run(capfd):
-    """Run the command line in this process; returns exit code and standard error."""
-
-    def call(command):
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            command_line.main(shlex.split(command), prog_name="crowdcount")
-        return ended.value.code, capfd.readouterr().err
-
-    return call
-
-
-def results(out):
-    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.glob("camera=*/*/*"))}
-
-
-def test_a_cluster_gives_the_same_bytes_as_one_machine(cluster, archive, run, tmp_path):
+def test_a_cluster_gives_the_same_bytes_as_one_machine(cluster, archive, run, tmp_path, results):
     address, workers = cluster
     command = (
         f"batch {archive}/videos -m {archive}/model.npz --scene {archive}/scene.json --segment 5 --warm-up 2"
     )
-    code, stderr = run(f"{command} -o {tmp_path}/many --engine dask --scheduler {address}")
+    code, _, stderr = run(f"{command} -o {tmp_path}/many --engine dask --scheduler {address}")
     assert code == 3
     assert "bad.avi cannot be read as a video" in stderr
     assert re.search(r"3 videos: 2 counted, 1 failed; .* frames/s$", stderr)
     assert run(f"{command} -o {tmp_path}/one --workers 1")[0] == 3
     assert results(tmp_path / "many") == results(tmp_path / "one")
     assert len(results(tmp_path / "one")) == 2
-    code, stderr = run(f"{command} -o {tmp_path}/many --engine dask --scheduler {address}")
+    code, _, stderr = run(f"{command} -o {tmp_path}/many --engine dask --scheduler {address}")
     assert "0 counted, 2 done before, 1 failed" in stderr
 
     workers[0].kill()  # the cluster is smaller then, and goes on
-    code, stderr = run(f"{command} -o {tmp_path}/fewer --engine dask --scheduler {address}")
+    code, _, stderr = run(f"{command} -o {tmp_path}/fewer --engine dask --scheduler {address}")
     assert (code, results(tmp_path / "fewer")) == (3, results(tmp_path / "one"))
 
 
 def test_a_cluster_that_does_not_answer(archive, run, tmp_path, monkeypatch):
     monkeypatch.setattr("crowdcount.batch.engines._CONNECT_S", 1.0)
-    code, stderr = run(
+    code, _, stderr = run(
         f"batch {archive}/videos -o {tmp_path}/out --engine dask --scheduler tcp://127.0.0.1:9"
     )
     assert code == 1
@@ -112,7 +92,7 @@ def test_a_cluster_that_does_not_answer(archive, run, tmp_path, monkeypatch):
 
 def test_without_dask(archive, run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    code, stderr = run(
+    code, _, stderr = run(
         f"batch {archive}/videos -o {tmp_path}/out --engine dask --scheduler tcp://127.0.0.1:9"
     )
     assert (code, stderr) == (1, "crowdcount: --engine dask needs Dask: pip install 'crowdcount[dask]'\n")
@@ -120,5 +100,5 @@ def test_without_dask(archive, run, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("options", ["--engine dask", "--scheduler tcp://127.0.0.1:9"])
 def test_engine_and_scheduler_belong_together(run, tmp_path, options):
-    code, stderr = run(f"batch {tmp_path} -o {tmp_path}/out {options}")
+    code, _, stderr = run(f"batch {tmp_path} -o {tmp_path}/out {options}")
     assert (code, "belong together" in stderr) == (2, True)

@@ -4,18 +4,16 @@ import csv
 import glob
 import math
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
 
 from .errors import DatasetError
 from .scene import Scene
-from .storage import read_npz
+from .storage import read_mat, read_npz
 from .video import IMAGE_SUFFIXES, SourceInfo, open_source
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
@@ -88,6 +86,19 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     feature_views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def people(self, row: int, roi: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Head points (k, 2) and boxes (k, 4) of a frame's people in a region of interest (h, w) bool.
+
+        Of boxes, the centre tells who is inside. None for what is not annotated.
+        """
+        points = None if self.points is None else self.points[row]
+        boxes = None if self.boxes is None else self.boxes[row]
+        if points is not None:
+            points = points[points_inside(points, roi)]
+        if boxes is not None:
+            boxes = boxes[points_inside(box_centres(boxes), roi)]
+        return points, boxes
 
     def select(self, frames: str | Sequence[int]) -> np.ndarray:
         """Which rows belong to the frames asked for, (n,) bool.
@@ -164,6 +175,11 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
     if path.suffix == ".npz":
         return _load_ucsd_features(path)
     raise DatasetError(f"{path} has no counts of people with it; add a counts CSV file or a MOT file")
+
+
+def box_centres(boxes: np.ndarray) -> np.ndarray:
+    """Centres (k, 2) of boxes (k, 4): left, top, width, height."""
+    return boxes[:, :2] + boxes[:, 2:] / 2
 
 
 def points_inside(points: np.ndarray, roi: np.ndarray) -> np.ndarray:
@@ -431,7 +447,7 @@ def _load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
         considered = [(person, box) for _, is_considered, person, box in rows if is_considered]
         identities[frame] = np.array([person for person, _ in considered], np.int64)
         boxes[frame] = np.array([box for _, box in considered], np.float64).reshape(-1, 4)
-        centres = boxes[frame][:, :2] + boxes[frame][:, 2:] / 2
+        centres = box_centres(boxes[frame])
         counts[frame] = len(centres) if roi is None else points_inside(centres, roi).sum()
         ignored += len(rows) - len(centres)
     if ignored:
@@ -508,17 +524,10 @@ def _natural(name: str) -> tuple[list[int], str]:
 
 
 def _read_mat(path: Path, *names: str) -> dict[str, object]:
-    """The named variables of a MATLAB file (version 7 or older)."""
+    """The named variables of a MATLAB file, all of which it must have."""
     if not path.is_file():
         raise DatasetError(f"{path} does not exist; add it to the data set")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            content = loadmat(path, squeeze_me=True, struct_as_record=False, variable_names=names)
-    except NotImplementedError as error:
-        raise DatasetError(f"{path} is a MATLAB 7.3 file; save it again with -v7") from error
-    except Exception as error:  # foreign bytes can make the parser raise anything
-        raise DatasetError(f"{path} is not a MATLAB file, or it is damaged; fetch it again") from error
+    content = read_mat(path, names, DatasetError)
     missing = [name for name in names if name not in content]
     if missing:
         raise DatasetError(f"{path}: expected the variables {', '.join(names)}, but {', '.join(missing)} is "

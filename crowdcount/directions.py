@@ -6,7 +6,7 @@ import numpy as np
 
 from features.motion import STANDING_SPEED
 
-from .datasets import Dataset, points_inside
+from .datasets import Dataset, box_centres, points_inside
 from .errors import DatasetError
 from .scene import Scene
 
@@ -50,11 +50,10 @@ def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:
     tracks = {}
     for row, found in enumerate(dataset.identities):
         if found is not None:
-            for k, (person, (left, top, width, height)) in enumerate(
-                zip(found.tolist(), dataset.boxes[row].tolist(), strict=True)
-            ):
-                along = axis @ (left + width / 2, top + height / 2)
-                tracks.setdefault(person, []).append((row, k, along, height))
+            boxes = dataset.boxes[row]
+            along = box_centres(boxes) @ axis
+            for k, (person, place, height) in enumerate(zip(found, along, boxes[:, 3], strict=True)):
+                tracks.setdefault(person, []).append((row, k, place, height))
     speeds = [None if found is None else np.zeros(len(found)) for found in dataset.identities]
     for track in tracks.values():
         rows, _, places, _ = np.array(track).T
@@ -72,5 +71,5 @@ def _moving(dataset: Dataset, scene: Scene, speeds, sign: int) -> Dataset:
         moving = None if speed is None else found[sign * speed > STANDING_SPEED]
         boxes.append(moving)
         if moving is not None:
-            counts[row] = points_inside(moving[:, :2] + moving[:, 2:] / 2, scene.roi).sum()
+            counts[row] = points_inside(box_centres(moving), scene.roi).sum()
     return replace(dataset, counts=counts, boxes=tuple(boxes))

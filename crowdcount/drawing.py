@@ -63,17 +63,13 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     OutputError
         When the picture cannot be written, or its suffix is of no known format.
     """
-    from matplotlib.figure import Figure  # takes half a second, which only a plot is worth
-
-    path = Path(path)
-    check_writable(path, PLOT_SUFFIXES)
     flags = sorted({flag for row in results for flag in row.flags})
     heights = [4.0]
     if any(profile is not None for profile in profiles):
         heights.append(1.3)
     if flags:
         heights.append(0.12 + 0.2 * len(flags))
-    figure = Figure(figsize=(10, 0.2 + sum(heights)), dpi=150, layout="constrained")
+    figure = _figure(path, 0.2 + sum(heights))
 
     times_s = np.array([row.time_s for row in results], np.float64)
     values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
@@ -89,14 +85,10 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
         _draw_profiles(axes[1], profiles, times_s, ends_s)
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
-    midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
-    since_midnight_s = (start_time - midnight).total_seconds() if midnight else 0.0
-    _label_time(axes[-1], span, midnight, since_midnight_s)
-    summary = _summary(times_s + since_midnight_s, values[:, 0])
+    _label_time(axes[-1], span, start_time)
+    summary = _summary(times_s + _since_midnight_s(start_time), values[:, 0])
     axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
-    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
+    _save(figure, path, title)
 
 
 def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[float, float]], margin: float,
@@ -121,36 +113,23 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
     OutputError
         When the picture cannot be written, or its suffix is of no known format.
     """
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_writable(path, PLOT_SUFFIXES)
-    figure = Figure(figsize=(10, 3.2), dpi=150, layout="constrained")
+    figure = _figure(path, 3.2)
     axes = figure.subplots()
     times_s, decisions = np.array(values, np.float64).reshape(-1, 2).T
     span = (times_s[0], times_s[-1] + 1e-3) if len(times_s) else (0.0, 1.0)
     for begin_s, end_s in raised:
         axes.axvspan(begin_s, end_s, color=_AMBER, alpha=0.25, linewidth=0)
-    group = math.ceil(2 * len(decisions) / _MOST_POINTS) if len(decisions) > _MOST_POINTS else 1
-    starts = np.arange(0, len(decisions), group)
-    known = np.isfinite(decisions)
-    if len(starts):
-        with np.errstate(invalid="ignore"):
-            mean = np.add.reduceat(np.where(known, decisions, 0), starts) / np.add.reduceat(
-                known, starts, dtype=np.int64)
-        axes.plot(times_s[starts], mean, color=_BLUE, linewidth=1.2)
+    starts = _groups(len(decisions))
+    axes.plot(times_s[starts], _means(decisions, starts), color=_BLUE, linewidth=1.2)
     for level in (margin, -margin):
         axes.axhline(level, color=_GREY, linewidth=0.7, linestyle=(0, (4, 3)))
     axes.set_ylabel("decision value", color=_GREY)
     _strip_frame(axes, ("left", "top", "right"))
-    midnight = start_time and start_time.replace(hour=0, minute=0, second=0, microsecond=0)
-    _label_time(axes, span, midnight, (start_time - midnight).total_seconds() if midnight else 0.0)
+    _label_time(axes, span, start_time)
     times = "once" if len(raised) == 1 else f"{len(raised)} times"
     state = f"alarm (shaded) raised {times}" if raised else "alarm never raised"
     axes.set_title(f"too crowded above 0; {state}", loc="left", fontsize=9, color=_GREY)
-    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
+    _save(figure, path, title)
 
 
 def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
@@ -167,11 +146,7 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     OutputError
         When the picture cannot be written, or its suffix is of no known format.
     """
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_writable(path, PLOT_SUFFIXES)
-    figure = Figure(figsize=(10, 4.2), dpi=150, layout="constrained")
+    figure = _figure(path, 4.2)
     axes = figure.subplots()
     shown = made.history[-_SHOWN_PERIODS:]
     begin_s = made.times_s[0] - shown.size * made.step_s
@@ -187,25 +162,48 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     axes.set_axisbelow(True)
     _strip_frame(axes, ("left", "top", "right"))
-    midnight = made.start and made.start.replace(hour=0, minute=0, second=0, microsecond=0)
-    since_midnight_s = (made.start - midnight).total_seconds() if midnight else 0.0
-    _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), midnight, since_midnight_s)
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
-                labelcolor=_GREY, borderaxespad=0)
+    _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), made.start)
+    _legend_above(axes, 3)
     errors = ", ".join(f"{name} {error:.2f}" for name, error in made.errors.items())
     axes.set_title(f"back-test: {errors}", loc="left", fontsize=8, color=_GREY)
+    _save(figure, path, title)
+
+
+def _figure(path: str | Path, height: float):
+    """An empty figure of some height, inches; OutputError where `path` cannot become a picture."""
+    from matplotlib.figure import Figure  # takes half a second, which only a plot is worth
+
+    check_writable(Path(path), PLOT_SUFFIXES)
+    return Figure(figsize=(10, height), dpi=150, layout="constrained")
+
+
+def _save(figure, path: str | Path, title: str) -> None:
+    """Write a figure of `_figure` under its title."""
     figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
     with atomic_path(path) as temporary:
         figure.savefig(temporary)
 
 
-def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
-    group = math.ceil(2 * len(values) / _MOST_POINTS) if len(values) > _MOST_POINTS else 1
-    starts = np.arange(0, len(values), group)
+def _groups(n: int) -> np.ndarray:
+    """Where the groups of neighbouring frames begin that are drawn together: single ones, unless many."""
+    return np.arange(0, n, math.ceil(2 * n / _MOST_POINTS) if n > _MOST_POINTS else 1)
+
+
+def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Mean of the known values of each group along the first axis; NaN where there is none."""
+    if not len(starts):
+        return values
     known = np.isfinite(values)
     with np.errstate(invalid="ignore"):
-        count, low, high = (np.add.reduceat(np.where(known, values, 0), starts)
-                            / np.add.reduceat(known, starts, dtype=np.int64)).T if len(starts) else values.T
+        return np.add.reduceat(np.where(known, values, 0), starts) / np.add.reduceat(
+            known, starts, dtype=np.int64)
+
+
+def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
+    starts = _groups(len(values))
+    group = starts[1] if len(starts) > 1 else 1
+    known = np.isfinite(values)
+    count, low, high = _means(values, starts).T
     times_s = times_s[starts]
     axes.fill_between(times_s, low, high, color=_PALE, linewidth=0, label="interval")
     if group > 1:
@@ -222,25 +220,19 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
     _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     if known[:, 0].any():
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
-                    labelcolor=_GREY, borderaxespad=0)
+        _legend_above(axes, 3)
     else:
         axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=_GREY)
 
 
 def _draw_directions(axes, times_s: np.ndarray, results: Sequence[FrameCount]) -> None:
     """Right- and left-moving people as thin lines, neighbouring frames as their mean."""
-    starts = np.arange(0, len(results), math.ceil(2 * len(results) / _MOST_POINTS))
+    starts = _groups(len(results))
     for name, colour in (("right", _AMBER), ("left", _INK)):
         values = np.array([getattr(row, name) for row in results], np.float64)
-        known = np.isfinite(values)
-        with np.errstate(invalid="ignore"):
-            means = np.add.reduceat(np.where(known, values, 0), starts) / np.add.reduceat(
-                known, starts, dtype=np.int64)
-        axes.plot(times_s[starts], means, color=colour, linewidth=0.8, label=name)
+        axes.plot(times_s[starts], _means(values, starts), color=colour, linewidth=0.8, label=name)
     if axes.get_legend() is not None:
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=5, fontsize=8, frameon=False,
-                    labelcolor=_GREY, borderaxespad=0)
+        _legend_above(axes, 5)
 
 
 def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarray,
@@ -249,14 +241,10 @@ def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarr
     one = next(profile for profile in profiles if profile is not None)
     gap = np.full(len(one.density), np.nan)
     densities = np.stack([gap if profile is None else profile.density for profile in profiles])
-    starts = np.arange(0, len(densities), math.ceil(2 * len(densities) / _MOST_POINTS))
-    known = np.isfinite(densities)
-    with np.errstate(invalid="ignore"):
-        means = np.add.reduceat(np.where(known, densities, 0), starts) / np.add.reduceat(
-            known, starts, dtype=np.int64)
+    starts = _groups(len(densities))
     edges_s = np.append(times_s[starts], ends_s[-1])
-    mesh = axes.pcolormesh(edges_s, np.linspace(0, 1, len(gap) + 1), means.T, cmap=_HEAT, vmin=0,
-                           vmax=one.strongest, rasterized=True)
+    mesh = axes.pcolormesh(edges_s, np.linspace(0, 1, len(gap) + 1), _means(densities, starts).T,
+                           cmap=_HEAT, vmin=0, vmax=one.strongest, rasterized=True)
     axes.set_ylim(1, 0)
     axes.set_yticks([0.06, 0.94], ["far", "near"])
     axes.set_ylabel("depth", color=_GREY)
@@ -299,6 +287,11 @@ def _strip_frame(axes, sides: Sequence[str]) -> None:
     axes.tick_params(colors=_GREY, labelsize=8, length=0)
 
 
+def _legend_above(axes, columns: int) -> None:
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=8, frameon=False,
+                labelcolor=_GREY, borderaxespad=0)
+
+
 def _summary(times_s: np.ndarray, counts: np.ndarray) -> str:
     frames = f"{len(counts):,} frames"
     if not np.isfinite(counts).any():
@@ -320,22 +313,29 @@ def clock(seconds: float, decimals: int = 0) -> str:
     return f"{text}.{part:0{decimals}}" if decimals else text
 
 
-def _label_time(axes, span_s: tuple[float, float], midnight: datetime | None,
-                since_midnight_s: float) -> None:
-    """Ticks at round times; those of the day, with its date, when the first day's `midnight` is given."""
+def _since_midnight_s(time: datetime | None) -> float:
+    """Seconds into its day; 0 without a time."""
+    if time is None:
+        return 0.0
+    return (time - time.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds()
+
+
+def _label_time(axes, span_s: tuple[float, float], start_time: datetime | None) -> None:
+    """Ticks at round times; those of the day, with its date, when the `start_time` of 0 s is given."""
+    since_midnight_s = _since_midnight_s(start_time)
     length = span_s[1] - span_s[0]
     step = next((step for step in _TICK_STEPS_S if length <= 9 * step), None)
     step = step or _DAY_S * math.ceil(length / 9 / _DAY_S)
     first, last = ((edge + since_midnight_s) / step for edge in span_s)
     ticks_s = step * np.arange(math.ceil(first), math.floor(last) + 1)
     decimals = 1 if step < 1 else 0
-    if midnight is None:
+    if start_time is None:
         labels = [clock(tick, decimals) for tick in ticks_s]
     else:
         labels = [clock(tick % _DAY_S, decimals) for tick in ticks_s]
         for k, day in enumerate(ticks_s // _DAY_S):
             if k == 0 or day != ticks_s[k - 1] // _DAY_S:
-                labels[k] += f"\n{midnight + timedelta(days=int(day)):%Y-%m-%d}"
+                labels[k] += f"\n{start_time.date() + timedelta(days=int(day)):%Y-%m-%d}"
     axes.set_xticks(ticks_s - since_midnight_s, labels)
     axes.set_xlim(*span_s)
 
@@ -375,8 +375,7 @@ def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray
     axes.set_xlabel("frame", color=_GREY)
     _style_people(axes)
     axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8, frameon=False,
-                labelcolor=_GREY, borderaxespad=0)
+    _legend_above(axes, 3)
     drawing = io.BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crowdcount"}):
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
@@ -398,11 +397,7 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     OutputError
         When the picture cannot be written, or its suffix is of no known format.
     """
-    from matplotlib.figure import Figure
-
-    path = Path(path)
-    check_writable(path, PLOT_SUFFIXES)
-    figure = Figure(figsize=(10, 4.2), dpi=150, layout="constrained")
+    figure = _figure(path, 4.2)
     axes = figure.subplots()
     numbers = [size.prototypes for size in found.sizes]
     for name, style in zip(found.chosen.selected, ("-", "--", ":"), strict=True):
@@ -423,9 +418,7 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     axes.set_ylabel("mean absolute error, people", color=_GREY)
     axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
     axes.legend(fontsize=8, frameon=False, labelcolor=_INK)
-    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary)
+    _save(figure, path, title)
 
 
 class OverlayWriter:

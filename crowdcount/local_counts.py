@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from .datasets import Dataset, points_inside
+from .datasets import Dataset, box_centres
 from .scene import Scene
 
 #: A dot lies on the head; the body's centre is this share of a person's height below it.
@@ -18,15 +18,11 @@ def body_centres(dataset: Dataset, row: int, scene: Scene) -> tuple[np.ndarray, 
     None where the row is not annotated. Only people in the scene's region of interest are meant, by their
     dot or the centre of their box, as the counts have it.
     """
-    if dataset.boxes is not None and dataset.boxes[row] is not None:
-        boxes = np.asarray(dataset.boxes[row], np.float64).reshape(-1, 4)
-        centres = boxes[:, :2] + boxes[:, 2:] / 2
-        inside = points_inside(centres, scene.roi)
-        return centres[inside], boxes[inside, 3]
-    if dataset.points is None or dataset.points[row] is None:
+    heads, boxes = dataset.people(row, scene.roi)
+    if boxes is not None:
+        return box_centres(boxes), boxes[:, 3]
+    if heads is None:
         return None
-    heads = np.asarray(dataset.points[row], np.float64).reshape(-1, 2)
-    heads = heads[points_inside(heads, scene.roi)]
     heights = _heights_at(scene, heads)
     for _ in range(3):  # the height is that of a person whose body, not head, is there
         centres = heads + np.column_stack([np.zeros(len(heads)), BODY_BELOW_HEAD * heights])

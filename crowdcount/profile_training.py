@@ -18,7 +18,7 @@ from models import (
     out_of_fold,
 )
 
-from .datasets import Dataset, points_inside
+from .datasets import Dataset
 from .errors import DatasetError
 from .profile import N_BANDS, Depth, density, depth_distance, scaled_to
 from .scene import Scene
@@ -115,16 +115,13 @@ def label_profiles(dataset: Dataset, rows: Sequence[int], scene: Scene, n_bands:
     profiles = np.full((len(rows), n_bands), np.nan)
     for profile, row in zip(profiles, rows, strict=True):
         count = dataset.counts[row]
-        points = None if dataset.points is None else dataset.points[row]
-        boxes = None if dataset.boxes is None else dataset.boxes[row]
-        if np.isnan(count) or (points is None and boxes is None):
+        heads, boxes = dataset.people(row, scene.roi)
+        if np.isnan(count) or (heads is None and boxes is None):
             continue
-        if points is not None:
-            depths = depth.of_heads(points[points_inside(points, scene.roi)])
+        if heads is not None:
+            depths = depth.of_heads(heads)
         else:
-            corner, size = boxes[:, :2], boxes[:, 2:]
-            inside = points_inside(corner + size / 2, scene.roi)
-            depths = depth.of_feet((corner + size * [0.5, 1.0])[inside])
+            depths = depth.of_feet(boxes[:, :2] + boxes[:, 2:] * [0.5, 1.0])
         if len(depths):
             profile[:] = density(depths, n_bands) * (count / len(depths))
         elif count == 0:

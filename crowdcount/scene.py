@@ -4,11 +4,9 @@ A scene is given (polygons and people measured in the image), imported (the file
 sets), estimated from the footage, or assumed; it says which, and can be saved, corrected and shown.
 """
 
-import io
 import json
 import math
 import textwrap
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,7 +26,7 @@ from features.perspective import (
 )
 
 from .errors import SceneError
-from .storage import atomic_path, load_arrays, save_arrays
+from .storage import atomic_path, load_arrays, read_mat, save_arrays
 
 VERSION = 1
 #: Largest width or height, and largest number of pixels of a frame: a line of JSON must not fill the memory.
@@ -48,7 +46,7 @@ Polygon = tuple[tuple[float, float], ...]
 #: From where to where, pixels.
 Axis = tuple[tuple[float, float], tuple[float, float]]
 
-_MAX_JSON_BYTES, _MAX_MAT_BYTES = 1 << 20, 1 << 26
+_MAX_JSON_BYTES = 1 << 20
 _MAX_COORDINATE = 2 * MAX_SIDE
 _MAX_ASPECT_MISFIT = 1.1
 
@@ -281,7 +279,7 @@ def load_scene(path: str | Path) -> Scene:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
-    content = _read(path, _MAX_JSON_BYTES)
+    content = _read(path)
     version = _validated(_Header, content, path).version
     if version > VERSION:
         raise SceneError(
@@ -415,17 +413,17 @@ def import_scene(*paths: str | Path) -> Scene:
     """
     roi = person_height = None
     for path in paths:
-        variables = _read_mat(Path(path))
+        variables = read_mat(path, ("pMapN", "dmap", "roi"), SceneError)
         try:
             if "pMapN" in variables:
                 person_height = MALL_PERSON_HEIGHT / np.sqrt(variables["pMapN"].astype(np.float64))
             elif "dmap" in variables:
-                person_height = UCSD_PERSON_HEIGHT / variables["dmap"]["pmapy"][0, 0].astype(np.float64)
+                person_height = UCSD_PERSON_HEIGHT / variables["dmap"].pmapy.astype(np.float64)
             elif "roi" not in variables:
                 raise KeyError
             if "roi" in variables:
-                roi = variables["roi"]["mask"][0, 0] > 0
-        except (KeyError, IndexError, ValueError, TypeError):
+                roi = variables["roi"].mask > 0
+        except (AttributeError, KeyError, ValueError, TypeError):
             raise SceneError(
                 f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask; give a file of "
                 "the Mall or UCSD data set"
@@ -679,25 +677,15 @@ def _numbers(text, count, what) -> tuple[float, ...]:
     return numbers
 
 
-def _read(path: Path, max_bytes: int) -> bytes:
+def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
+            content = file.read(_MAX_JSON_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise SceneError(f"cannot read {path}: {reason}; check the name") from None
-    if len(content) > max_bytes:
-        raise SceneError(f"{path} is larger than any scene file ({max_bytes >> 20} MiB); give a scene file")
+    if len(content) > _MAX_JSON_BYTES:
+        raise SceneError(
+            f"{path} is larger than any scene file ({_MAX_JSON_BYTES >> 20} MiB); give a scene file"
+        )
     return content
-
-
-def _read_mat(path: Path) -> dict:
-    import scipy.io  # takes a third of a second, which only such a file is worth
-
-    content = io.BytesIO(_read(path, _MAX_MAT_BYTES))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return scipy.io.loadmat(content, variable_names=["pMapN", "dmap", "roi"])
-    except Exception:  # foreign bytes can make the parser raise anything
-        raise SceneError(f"{path} is no readable .mat file (version 4 to 7.2); copy it again") from None

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import secrets
+import warnings
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ import numpy as np
 from .errors import CrowdCountError, ModelError, OutputError
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
+_MAX_MAT_BYTES = 1 << 26  # of the published files the largest has 1.1 MiB
 _META = "meta"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DTYPE_KINDS = "biufU"  # booleans, integers, floats, text: nothing that can hold a Python object
@@ -288,6 +290,39 @@ def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.nda
     except Exception as reason:  # foreign bytes can make the parsers of zip and npy raise anything
         raise error(f"{path} is damaged or was not written by crowdcount ({_one_line(str(reason))}); "
                     "copy or make it again") from reason
+
+
+def read_mat(path: str | Path, names: Collection[str], error: type[CrowdCountError]) -> dict[str, object]:
+    """Read variables of an untrusted MATLAB file of version 4 to 7.2: those of `names` that it has.
+
+    Numbers are arrays without axes of length 1, structs are objects with their fields as attributes.
+
+    Raises
+    ------
+    CrowdCountError
+        Of class `error`, one line, for whatever is wrong with the file.
+    """
+    from scipy.io import loadmat  # takes a third of a second, which only such a file is worth
+
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_MAT_BYTES + 1)
+    except OSError as reason:
+        why = (reason.strerror or str(reason)).lower()
+        raise error(f"cannot read {path}: {why}; check the name") from None
+    if len(content) > _MAX_MAT_BYTES:
+        raise error(f"{path} is larger than any known .mat file ({_MAX_MAT_BYTES >> 20} MiB); give that one")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            content = loadmat(io.BytesIO(content), squeeze_me=True, struct_as_record=False,
+                              variable_names=list(names))
+    except NotImplementedError:
+        raise error(f"{path} is a MATLAB 7.3 file; save it again with -v7") from None
+    except Exception as reason:  # foreign bytes can make the parser raise anything
+        raise error(f"{path} is not a MATLAB file, or it is damaged; fetch it again") from reason
+    return {name: content[name] for name in names if name in content}
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[str, np.ndarray]:

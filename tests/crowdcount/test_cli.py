@@ -319,7 +319,7 @@ class TestBadInput:
             ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
             ("scene street.avi --roi '5,5 6,6 7,7'", "encloses no area"),
             ("scene street.avi --person 80,50,20", "expected two or more people"),
-            ("scene street.avi --import text.avi", "text.avi is no readable .mat file"),
+            ("scene street.avi --import text.avi", "text.avi is not a MATLAB file"),
             (f"scene street.avi {PERSONS} --preview a.gif", "a name ending in .png or .jpg"),
             ("train street.avi --counts unknown.csv", "unknown.csv, line 3: frame 99 of the footage"),
             ("train street.avi --counts twice.csv", "twice.csv, line 3: frame 0 stands in line 2"),

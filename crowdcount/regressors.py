@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import comb
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,14 @@ N_REFINEMENTS = 10
 #: Then, where frames without a label take part, the weight of the manifold term relative to lam; 0 leaves
 #: them out. On Mall's 1,200 they did not help (2.09 MAE without, 2.16 at .01, 2.67 at .1).
 RELATIVE_GAMMAS = (0.001, 0.01)
+#: Where all views' quadratic features are at most so many, as of ready-made features of the whole frame,
+#: models are small and quickly fitted: more of them are tried, with the columns weighted by how precisely
+#: each measures the count or not, and all those are averaged whose error exceeds the least one's by at most
+#: this share: which one is best in cross-validation is partly chance. From pixels, whose columns measure
+#: parts of the frame, neither gains (Mall, PETS 2009).
+FEW_FEATURES = 1000
+FEW_FEATURES_LAMBDAS = (1e-6, 3e-6, *LAMBDAS)
+AS_GOOD = 0.2
 #: HLR with RBF kernels: their gamma times the columns of the view, and lam.
 WIDTHS = (0.01, 0.03, 0.1, 0.3)
 RBF_LAMBDAS = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
@@ -49,6 +58,10 @@ class Setting(Protocol):
         """Whether frames without a label take part in the fit."""
 
     @property
+    def by_precision(self) -> bool:
+        """Whether the columns are weighted by how precisely each measures the count."""
+
+    @property
     def description(self) -> str:
         """The settings, for people."""
 
@@ -70,12 +83,15 @@ class HuberLossSetting:
         Of the views' quadratic kernels, and HLR's weights.
     n_refinements : int
         0: no label is pruned.
+    by_precision : bool
+        Whether the columns are weighted by how precisely each measures the count.
     """
 
     coef0: float
     lam: float
     n_refinements: int = 0
     gamma: float = 0.0
+    by_precision: bool = False
 
     @property
     def takes_unlabelled(self) -> bool:
@@ -83,7 +99,8 @@ class HuberLossSetting:
 
     @property
     def description(self) -> str:
-        return f"quadratic kernels with coef0 {self.coef0:g}, lam {self.lam:g}, gamma {self.gamma:g}"
+        weights = ", columns weighted by their precision" if self.by_precision else ""
+        return f"quadratic kernels with coef0 {self.coef0:g}, lam {self.lam:g}, gamma {self.gamma:g}{weights}"
 
     @property
     def unpruned(self) -> str:
@@ -122,6 +139,7 @@ class RbfSetting:
     n_refinements: int = 0
 
     takes_unlabelled = False
+    by_precision = False
     unpruned = HuberLossSetting.unpruned
 
     @property
@@ -157,6 +175,7 @@ class RobustKernelSetting:
     epsilon: float = 0.0
 
     takes_unlabelled = False
+    by_precision = False
 
     @property
     def description(self) -> str:
@@ -197,9 +216,19 @@ def _pruning(best: HuberLossSetting | RbfSetting, labels: np.ndarray) -> Iterato
     yield replace(best, n_refinements=N_REFINEMENTS)
 
 
-def _kernels_with_pruning(best: HuberLossSetting, labels: np.ndarray) -> Iterator[HuberLossSetting]:
-    if best.n_refinements:
-        yield from (replace(setting, n_refinements=N_REFINEMENTS) for setting in _kernels(None, labels))
+def _small_kernels(best: None, labels: np.ndarray) -> Iterator[HuberLossSetting]:
+    tried = product(COEF0S, FEW_FEATURES_LAMBDAS, (False, True))
+    return (HuberLossSetting(coef0, coef0 * lam, by_precision=weighted) for coef0, lam, weighted in tried)
+
+
+def _again_with_pruning(kernels: Question) -> Question:
+    """What `kernels` tries, with pruning, where that helped."""
+
+    def question(best: HuberLossSetting, labels: np.ndarray) -> Iterator[HuberLossSetting]:
+        if best.n_refinements:
+            yield from (replace(setting, n_refinements=N_REFINEMENTS) for setting in kernels(None, labels))
+
+    return question
 
 
 def _unlabelled(best: HuberLossSetting, labels: np.ndarray) -> Iterator[HuberLossSetting]:
@@ -230,10 +259,18 @@ def _spread(labels: np.ndarray) -> float:
     return float(labels.std()) or 1.0
 
 
-#: The questions that cross-validation answers for each regressor, one after the other.
-REGRESSORS: dict[str, tuple[Question, ...]] = {
-    "hlr": (_kernels, _pruning, _kernels_with_pruning, _unlabelled),
-    "r3": (_robust_kernels, _switches, _tube),
+#: The questions that cross-validation answers for each regressor, one after the other, by kind of kernels.
+KERNELS: dict[str, dict[str, tuple[Question, ...]]] = {
+    "poly": {
+        "hlr": (_kernels, _pruning, _again_with_pruning(_kernels), _unlabelled),
+        "r3": (_robust_kernels, _switches, _tube),
+    },
+    "rbf": {"hlr": (_rbf_kernels, _pruning)},
 }
-#: The same by the kind of kernels.
-KERNELS = {"poly": REGRESSORS, "rbf": {"hlr": (_rbf_kernels, _pruning)}}
+#: HLR's where the quadratic features are few.
+FEW_FEATURES_QUESTIONS = (_small_kernels, _pruning, _again_with_pruning(_small_kernels), _unlabelled)
+
+
+def has_few_features(views: Sequence[np.ndarray]) -> bool:
+    """Whether the quadratic features of all views (index arrays) are few."""
+    return sum(comb(len(view) + 2, 2) for view in views) <= FEW_FEATURES

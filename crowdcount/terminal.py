@@ -145,11 +145,17 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         f"{'(not used) ' if unused else ''}in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
-        f"chosen by it: {training.setting.description}{_local(training)}",
+        f"chosen by it: {training.setting.description}{_averaged(training)}{_local(training)}",
         *_removed(training),
         *([] if training.profile is None else _profile(training.profile)),
         *([] if training.directions is None else _directions(training.directions)),
     ]
+
+
+def _averaged(training: "Training") -> str:
+    if training.n_averaged == 1:
+        return ""
+    return f"; averaged with {_number(training.n_averaged - 1, 'other')} that are about as good"
 
 
 def _local(training: "Training") -> str:

@@ -16,6 +16,7 @@ from models import (
     blocked_quantile,
     count_metrics,
     fold_outputs,
+    mean_predictor,
     normalised_scores,
     out_of_fold,
 )
@@ -31,7 +32,16 @@ from .local_counts import local_counts
 from .model import CounterModel, Examples
 from .pipeline import Pipeline
 from .profile_training import ProfileFit, fit_profile, label_profiles
-from .regressors import KERNELS, LOCAL_COEF0, LOCAL_LAMBDAS, HuberLossSetting, Setting
+from .regressors import (
+    AS_GOOD,
+    FEW_FEATURES_QUESTIONS,
+    KERNELS,
+    LOCAL_COEF0,
+    LOCAL_LAMBDAS,
+    HuberLossSetting,
+    Setting,
+    has_few_features,
+)
 from .scene import Scene, import_scene
 from .video import Position, open_source
 
@@ -66,11 +76,11 @@ class FeatureTable:
         Frames per second; None for ready-made features.
     cell_views : list of lists of int arrays
         Columns of each view for each cell of the finest grid; empty for ready-made features.
-    local_counts : (n, n_cells) float64 or None
-        People in each cell; None where not every frame with a count has dots or boxes.
+    cells : (h, w) int32 or None
+        Number of the cell of each pixel, -1 outside the region of interest; None for ready-made features.
     directed : (FeatureTable, FeatureTable) or None
         The same of the foreground that moves right, and of that which moves left, in the frames whose motion
-        is known; their local counts are of the people who do. None unless asked for.
+        is known. None unless asked for.
     """
 
     rows: np.ndarray
@@ -80,7 +90,7 @@ class FeatureTable:
     scene: Scene | None = None
     rate: float | None = None
     cell_views: Sequence[Sequence[np.ndarray]] = ()
-    local_counts: np.ndarray | None = None
+    cells: np.ndarray | None = None
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
 
 
@@ -108,12 +118,14 @@ class RemovedLabel:
 class Validated:
     """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64.
 
+    `averaged`: the settings, itself among them, whose mean predicts; empty where it predicts alone.
     `local`: of the cells' regressions, whose sum is averaged with the whole's count; None without them.
     """
 
     setting: Setting
     metrics: CountMetrics
     predictions: np.ndarray
+    averaged: tuple[Setting, ...] = ()
     local: HuberLossSetting | None = None
 
 
@@ -130,7 +142,8 @@ class Fitting:
     folds : BlockedKFold
     """
 
-    def __init__(self, table: FeatureTable, dataset: Dataset):
+    def __init__(self, table: FeatureTable, dataset: Dataset, local: np.ndarray | None = None):
+        """`local` (n_labels, n_cells) float64: people in each cell of the labelled rows, for `with_local`."""
         counts = dataset.counts[table.rows]
         self.labelled = np.flatnonzero(np.isfinite(counts))
         self._frames = table.rows[self.labelled]
@@ -140,7 +153,7 @@ class Fitting:
         self._features = table.features
         self._counts = counts
         self._cell_views = table.cell_views
-        self._local = None if table.local_counts is None else table.local_counts[self.labelled]
+        self._local = local
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
         unlabelled = np.flatnonzero(np.isnan(counts))
         thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
@@ -156,16 +169,31 @@ class Fitting:
 
     def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
         """The setting of a regressor of `KERNELS` with the lowest mean absolute error, one question after the
-        other."""
-        best = None
-        for question in KERNELS[kernel][regressor]:
+        other; of HLR with few features, with others that are about as good and averaged with it."""
+        questions = KERNELS[kernel][regressor]
+        is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
+        best, judged = None, []
+        for question in FEW_FEATURES_QUESTIONS if is_small else questions:
             for setting in question(best and best.setting, self.labels):
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
-                judged = self.validated(setting)
-                if best is None or judged.metrics.mae < best.metrics.mae:
-                    best = judged
-        return best
+                judged.append(self.validated(setting))
+                if best is None or judged[-1].metrics.mae < best.metrics.mae:
+                    best = judged[-1]
+        return self._averaged(best, judged) if is_small else best
+
+    def _averaged(self, best: Validated, judged: list[Validated]) -> Validated:
+        """The mean of those that are about as good as the best, and weight columns and prune labels alike."""
+        chosen = [
+            one
+            for one in judged
+            if one.metrics.mae <= (1 + AS_GOOD) * best.metrics.mae
+            and one.setting.by_precision == best.setting.by_precision
+            and one.setting.n_refinements == best.setting.n_refinements
+        ]
+        predictions = np.mean([one.predictions for one in chosen], axis=0)
+        metrics = count_metrics(self.labels, predictions)
+        return Validated(best.setting, metrics, predictions, tuple(one.setting for one in chosen))
 
     def with_local(self, best: Validated) -> Validated:
         """The mean of the whole's count and the sum of local ones, where dots allow it and it lowers the
@@ -183,16 +211,19 @@ class Fitting:
             predictions = (whole + sums) / 2
             metrics = count_metrics(self.labels, predictions)
             if metrics.mae < best.metrics.mae:
-                best = Validated(best.setting, metrics, predictions, local)
+                best = replace(best, metrics=metrics, predictions=predictions, local=local)
         return best
 
     def predictor(self, best: Validated) -> tuple[CountRegressor, CountPredictor]:
         """The regressor of the chosen setting, fitted to all frames, and what predicts with it: the mean of
-        its count and the cells' sum where those were chosen too."""
+        its count and others' that are averaged with it, and the cells' sum where that was chosen too."""
         fitted = self.fit(best.setting)
-        if best.local is None:
-            return fitted, fitted.predictor_
-        return fitted, fitted.predictor_.averaged_with(self.fit_local(best.local).predictor_)
+        predictor = fitted.predictor_
+        if best.averaged:
+            predictor = mean_predictor([self.fit(setting).predictor_ for setting in best.averaged])
+        if best.local is not None:
+            predictor = predictor.averaged_with(self.fit_local(best.local).predictor_)
+        return fitted, predictor
 
     def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
         """The cells' regressions, fitted to all frames with a label."""
@@ -239,7 +270,7 @@ class Fitting:
         return LocalCountRegressor(self._cell_views, local.regressor(None))
 
     def _regressor(self, setting: Setting) -> CountRegressor:
-        return CountRegressor(setting.regressor(self._views))
+        return CountRegressor(setting.regressor(self._views), by_precision=setting.by_precision)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +309,8 @@ class Training:
     n_unlabelled : int
     setting : Setting
         What the cross-validation chose.
+    n_averaged : int
+        Regressions whose mean counts, that of the setting among them.
     local : HuberLossSetting or None
         Of the cells' regressions, whose sum is averaged with the whole's count; None without dots or boxes,
         or where they did not lower the error.
@@ -294,6 +327,7 @@ class Training:
     block_biases: tuple[float, ...]
     n_unlabelled: int
     setting: Setting
+    n_averaged: int
     local: HuberLossSetting | None
     removed: tuple[RemovedLabel, ...]
     seconds: float
@@ -377,7 +411,7 @@ def train(
     )
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
-    fitting = Fitting(table, dataset)
+    fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
     is_rbf = kernel == "rbf"
     if is_rbf and len(fitting.labelled) > DUAL_ROWS:
         raise DatasetError(
@@ -389,6 +423,7 @@ def train(
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
     fitted, predictor = fitting.predictor(best)
+    n_averaged = len(best.averaged) or 1
     model = CounterModel(
         predictor,
         table.columns,
@@ -404,6 +439,7 @@ def train(
             "regressor": regressor,
             "kernel": kernel,
             **asdict(best.setting),
+            "averaged": n_averaged,
             "local": None if best.local is None else asdict(best.local),
             **({} if profile is None else {"profile": profile.facts()}),
             **({} if directed is None else {"directions": directed.facts()}),
@@ -418,6 +454,7 @@ def train(
         tuple(float(errors[block].mean()) for block in blocks),
         len(table.rows) - len(errors),
         best.setting,
+        n_averaged,
         best.local,
         fitting.removed(fitted, best.predictions),
         time.perf_counter() - began,
@@ -431,7 +468,7 @@ def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
     predictors, labels, predictions = [], [], []
     for one, people in zip(table.directed, by_direction(dataset, table.scene), strict=True):
         _check_labels(people, one.rows, MIN_LABELS)
-        fitting = Fitting(one, people)
+        fitting = Fitting(one, people, _people_in_cells(one, people))
         best = fitting.with_local(fitting.choose())
         predictors.append(fitting.predictor(best)[1])
         labels.append(people.counts[one.rows])
@@ -579,7 +616,7 @@ def measure(
         rate = source.info.fps or ASSUMED_RATE
         if directions:
             check_rate(source.info.name, rate)
-            people = by_direction(dataset, scene)
+            by_direction(dataset, scene)  # an error, if any, before the footage is measured
         pipeline = (
             Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate, directions=directions)
         )
@@ -604,7 +641,7 @@ def measure(
         scene,
         rate,
         pipeline.cell_views(),
-        _local_counts(dataset, rows, scene, pipeline.cells),
+        pipeline.cells,
     )
     if not directions:
         return table
@@ -624,22 +661,19 @@ def measure(
                 scene,
                 rate,
                 pipeline.cell_views(schema),
-                _local_counts(moving, rows, scene, pipeline.cells),
+                pipeline.cells,
             )
-            for side, moving in enumerate(people)
+            for side in range(2)
         ),
     )
 
 
-def _local_counts(dataset, rows, scene, cells) -> np.ndarray | None:
-    """People (n, n_cells) in each cell, NaN in frames without a count; None without dots or boxes."""
-    labelled = np.isfinite(dataset.counts[rows])
-    found = local_counts(dataset, rows[labelled], scene, cells)
-    if found is None:
+def _people_in_cells(table: FeatureTable, dataset: Dataset) -> np.ndarray | None:
+    """People (n_labels, n_cells) in each cell of the labelled rows; None without dots or boxes in all."""
+    if table.cells is None:
         return None
-    local = np.full((len(rows), cells.max() + 1), np.nan)
-    local[labelled] = found
-    return local
+    labelled = table.rows[np.isfinite(dataset.counts[table.rows])]
+    return local_counts(dataset, labelled, table.scene, table.cells)
 
 
 def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -16,6 +16,7 @@ _HOMES = {
     "LocalCountRegressor": "local_counts",
     "CountPredictor": "predictor",
     "CurvePredictor": "predictor",
+    "mean_predictor": "predictor",
     "Correction": "recalibration",
     "fit_correction": "recalibration",
     "leave_one_out": "recalibration",

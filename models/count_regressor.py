@@ -6,6 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .hlr import HuberLossRegressor
 from .labels import check_labels
+from .precision import precision_weights
 from .predictor import CountPredictor, column_statistics, standardised
 
 
@@ -16,6 +17,9 @@ class CountRegressor(RegressorMixin, BaseEstimator):
     ----------
     regressor : HuberLossRegressor, RobustKernelRegressor or None
         Cloned, then fitted to the standardised columns. None: HuberLossRegressor with its defaults.
+    by_precision : bool
+        Weight the standardised columns by how precisely each measures the count, `precision_weights`; for
+        linear and polynomial kernels only, and columns of which each measures the whole.
 
     Attributes
     ----------
@@ -25,21 +29,26 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         All that prediction needs of it; can be saved.
     """
 
-    def __init__(self, regressor=None):
+    def __init__(self, regressor=None, by_precision=False):
         self.regressor = regressor
+        self.by_precision = by_precision
 
     def fit(self, X, y):
         """Fit to X (n, d) and y (n,) float64, NaN in y where a row has no label (which R3 refuses)."""
         X = validate_data(self, X, dtype=np.float64)
         regressor = HuberLossRegressor() if self.regressor is None else clone(self.regressor)
         y = check_labels(X, y)
-        labelled = X[~np.isnan(y)]
-        mean, scale, low, high = column_statistics(labelled)
-        center = float(np.nanmean(y))
-        self.regressor_ = regressor.fit(standardised(X, mean, scale), y - center)
+        known = ~np.isnan(y)
+        mean, scale, low, high = column_statistics(X[known])
+        center = float(y[known].mean())
+        rows = standardised(X, mean, scale)
+        weights = precision_weights(rows[known], y[known]) if self.by_precision else None
+        self.regressor_ = regressor.fit(rows if weights is None else rows * weights, y - center)
+        expansions = self.regressor_.expansions_
+        if weights is not None:
+            expansions = [part.explicit(part.kernel, weights[part.columns]) for part in expansions]
         center += getattr(self.regressor_, "intercept_", 0.0)
-        expansions = tuple(self.regressor_.expansions_)
-        self.predictor_ = CountPredictor(mean, scale, low, high, center, expansions)
+        self.predictor_ = CountPredictor(mean, scale, low, high, center, tuple(expansions))
         return self
 
     def predict(self, X):

@@ -364,6 +364,23 @@ class Expansion:
             return np.zeros(len(rows))
         return self.kernel.matrix(view, self.support) @ self.coefficients
 
+    def explicit(self, kernel: Kernel, scale: np.ndarray) -> "Expansion":
+        """The function z -> self(scale * z), scale (d,), in the features of a polynomial `kernel`.
+
+        ValueError unless this expansion's kernel is a polynomial of the same monomials.
+        """
+        target = PolynomialMap(kernel, len(self.columns))
+        same_degree = self.kernel.degree == kernel.degree and (self.kernel.coef0 > 0) == (kernel.coef0 > 0)
+        if target.size is None or self.kernel.name != kernel.name or not (
+            same_degree or kernel.name == "linear"
+        ):
+            raise ValueError(f"expected two polynomials of the same monomials, got {self.kernel}, {kernel}")
+        coefficients = self.coefficients
+        if self.support is not None:
+            coefficients = self._map.transform(self.support).T @ coefficients
+        own, other = self._map.transform(scale[None])[0], target.transform(np.ones((1, len(scale))))[0]
+        return Expansion(self.columns, kernel, None, coefficients * own / other)
+
 
 @dataclass(frozen=True, eq=False)
 class ExpansionGroup:

@@ -1,6 +1,6 @@
 """All that a fitted count regressor needs to predict, without scikit-learn, which takes a second to load."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -72,8 +72,7 @@ class CountPredictor:
 
     def averaged_with(self, other: "CountPredictor") -> "CountPredictor":
         """The mean of two functions of the same standardised columns; ValueError when those differ."""
-        if not (np.array_equal(self.mean, other.mean) and np.array_equal(self.scale, other.scale)):
-            raise ValueError("expected two predictors that were fitted to the same rows")
+        _check_same_rows(self, other)
         expansions = tuple(
             replace(part, coefficients=part.coefficients / 2)
             for part in (*self.expansions, *other.expansions)
@@ -131,6 +130,29 @@ class CountPredictor:
             raise ValueError("expected a finite 'center' and at least one view")
         expansions = tuple(_expansion(arrays, i, *view, d) for i, view in enumerate(views))
         return cls(mean, scale, low, high, center, expansions)
+
+
+def mean_predictor(predictors: Sequence[CountPredictor]) -> CountPredictor:
+    """The mean of functions of the same standardised columns and views, in one expansion per view.
+
+    Their kernels are polynomials of one degree; ValueError when they are not, or the columns differ.
+    """
+    first = predictors[0]
+    for other in predictors:
+        _check_same_rows(first, other)
+    expansions = []
+    for parts in zip(*(predictor.expansions for predictor in predictors), strict=True):
+        kernel, scale = parts[0].kernel, np.ones(len(parts[0].columns))
+        explicit = [part.explicit(kernel, scale) for part in parts]
+        coefficients = np.mean([part.coefficients for part in explicit], axis=0)
+        expansions.append(replace(explicit[0], coefficients=coefficients))
+    center = float(np.mean([predictor.center for predictor in predictors]))
+    return replace(first, center=center, expansions=tuple(expansions))
+
+
+def _check_same_rows(one: CountPredictor, other: CountPredictor) -> None:
+    if not (np.array_equal(one.mean, other.mean) and np.array_equal(one.scale, other.scale)):
+        raise ValueError("expected predictors that were fitted to the same rows")
 
 
 @dataclass(frozen=True, eq=False)

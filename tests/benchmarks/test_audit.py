@@ -46,7 +46,7 @@ def test_absent_data_are_said(monkeypatch, tmp_path):
 
 
 def test_prints_a_table(data_dir, monkeypatch):
-    monkeypatch.setattr("crowdcount.regressors.LAMBDAS", (1e-3,))
+    monkeypatch.setattr("crowdcount.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
     result = CliRunner().invoke(main, ["ucsd-features", "--seeds", "1"], catch_exceptions=False)
     assert result.exit_code == 0
     assert "| ucsd-features | 0.9" in result.output

@@ -27,7 +27,7 @@ def test_the_curves_fall_and_are_drawn(tmp_path):
 
 
 def test_what_training_fits_can_be_judged_too(monkeypatch):
-    monkeypatch.setattr("crowdcount.regressors.LAMBDAS", (1e-3,))
+    monkeypatch.setattr("crowdcount.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
     table, dataset = drawn()
     assert errors(table, dataset, evenly, 25, 2, is_trained=True).mean() < 1.5
 

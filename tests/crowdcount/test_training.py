@@ -138,6 +138,32 @@ class TestTrain:
             loaded.predict(linear.features), training.model.predict(linear.features)
         )
 
+    def test_of_few_features_good_settings_are_averaged_and_columns_weighted(self, tmp_path):
+        """One column follows the count; each of the others did so a little, in one block and then another."""
+        rng = np.random.default_rng(3)
+        counts = rng.uniform(5, 25, 200)
+        block = np.arange(200) // 40
+        drift = (rng.integers(0, 5, 24) == block[:, None]) * counts[:, None] / 5
+        features = np.column_stack([counts + rng.normal(0, 1, 200), drift + rng.normal(size=(200, 24))])
+        training = train(table(counts, features))
+        assert training.setting.by_precision
+        assert training.n_averaged > 1
+        assert training.model.facts["averaged"] == training.n_averaged
+        assert training.model.facts["by_precision"]
+        assert "columns weighted by their precision" in training.setting.description
+        views = [np.arange(view, 25, 3) for view in range(3)]
+        known = FeatureTable(np.arange(200), features, tuple("abc"), views)
+        fitting = Fitting(known, table(counts, features))
+        alone = fitting.validated(replace(training.setting, by_precision=False))
+        assert training.metrics.mae < 0.9 * alone.metrics.mae
+        assert len(training.model.regressor.expansions) == 3
+        training.model.save(tmp_path / "m.npz")
+        assert (load_model(tmp_path / "m.npz").predict(features) == training.model.predict(features)).all()
+
+    def test_of_many_features_one_setting_is_chosen(self, trained):
+        assert trained.n_averaged == 1
+        assert not trained.setting.by_precision
+
     def test_an_unknown_regressor_is_an_error(self, linear):
         with pytest.raises(ValueError, match="expected a regressor of hlr, r3, found 'magic'"):
             train(linear, regressor="magic")
@@ -372,13 +398,11 @@ class TestLocalCounts:
         views = [[k for k in range(24) if k % 3 == view] for view in range(3)]
         cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
         columns = tuple(dataset.feature_names)
-        return dataset, FeatureTable(
-            np.arange(150), features, columns, views, cell_views=cell_views, local_counts=people
-        )
+        return dataset, FeatureTable(np.arange(150), features, columns, views, cell_views=cell_views), people
 
     def test_are_averaged_with_the_whole_where_they_lower_the_error(self, measured):
-        dataset, known = measured
-        fitting = Fitting(known, dataset)
+        dataset, known, people = measured
+        fitting = Fitting(known, dataset, people)
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         both = fitting.with_local(whole)
         assert both.local is not None
@@ -387,15 +411,15 @@ class TestLocalCounts:
         assert count_metrics(dataset.counts, mean.predict(known.features)).mae < both.metrics.mae
 
     def test_are_left_out_where_they_mislead(self, measured):
-        dataset, known = measured
-        shuffled = np.random.default_rng(6).permutation(known.local_counts.ravel()).reshape(150, 4)
-        fitting = Fitting(replace(known, local_counts=3 * shuffled), dataset)
+        dataset, known, people = measured
+        shuffled = np.random.default_rng(6).permutation(people.ravel()).reshape(150, 4)
+        fitting = Fitting(known, dataset, 3 * shuffled)
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         assert fitting.with_local(whole) is whole
 
     def test_need_dots(self, measured):
-        dataset, known = measured
-        fitting = Fitting(replace(known, local_counts=None), dataset)
+        dataset, known, _ = measured
+        fitting = Fitting(known, dataset)
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         assert fitting.with_local(whole) is whole
 

@@ -16,8 +16,10 @@ from models import (
     HuberLossRegressor,
     RobustKernelRegressor,
     count_metrics,
+    mean_predictor,
     out_of_fold,
 )
+from models.precision import precision_weights
 
 REGRESSORS = [
     HuberLossRegressor(),
@@ -175,3 +177,60 @@ def test_a_tenth_of_wrong_labels_is_found_and_does_little_harm(real_features):
     clean = count_metrics(y, out_of_fold(CountRegressor(quadratic), X, y, folds)).mae
     dirty = count_metrics(y, out_of_fold(CountRegressor(quadratic), X, corrupted, folds)).mae
     assert dirty <= 1.05 * clean
+
+
+def quadratic(coef0, lam, **settings):
+    kernel_params = {"degree": 2, "coef0": coef0}
+    return HuberLossRegressor(
+        views=[[0, 2], [1, 3]], kernel="poly", kernel_params=kernel_params, lam=lam, gamma=0, **settings
+    )
+
+
+def test_precise_columns_are_trusted_where_others_mislead():
+    """A column follows the count; of forty others each does a little, but not any more after training."""
+    random = np.random.default_rng(1)
+    count = random.uniform(5, 15, size=300)
+    others = 0.3 * count[:, None] * (np.arange(300) < 60)[:, None] + random.normal(size=(300, 40))
+    X = np.column_stack([count + random.normal(0, 0.5, size=300), others])
+    errors = {}
+    for by_precision in (False, True):
+        model = CountRegressor(HuberLossRegressor(lam=1e-2, gamma=0), by_precision=by_precision)
+        model.fit(X[:60], count[:60])
+        errors[by_precision] = np.abs(model.predict(X[60:]) - count[60:]).mean()
+    assert errors[True] < 0.7 * errors[False]
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual"])
+def test_weights_are_part_of_the_saved_function(scene, solver):
+    X, y = scene
+    model = CountRegressor(quadratic(1.0, 1e-4, solver=solver), by_precision=True).fit(X, y)
+    assert count_metrics(y, model.predict(X)).mae < 0.5
+    predictor = model.predictor_
+    rows = np.clip((X - predictor.mean) / predictor.scale, -5, 5)
+    weights = precision_weights(rows[:60], y[:60])
+    expected = predictor.center + model.regressor_.predict(rows * weights)
+    np.testing.assert_allclose(model.predictor_.values(X), expected, atol=1e-9)
+    loaded = CountPredictor.from_arrays(*predictor.to_arrays())
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_weights_need_a_polynomial_kernel(scene):
+    with pytest.raises(ValueError, match="same monomials"):
+        CountRegressor(HuberLossRegressor(kernel="rbf"), by_precision=True).fit(*scene)
+
+
+def test_the_mean_of_several_is_one_function(scene):
+    X, y = scene
+    fitted = [
+        CountRegressor(quadratic(1.0, 1e-4), by_precision=True).fit(X, y),
+        CountRegressor(quadratic(3.0, 1e-3)).fit(X, y),
+        CountRegressor(quadratic(3.0, 1e-2, solver="dual")).fit(X, y),
+    ]
+    mean = mean_predictor([model.predictor_ for model in fitted])
+    assert len(mean.expansions) == 2
+    np.testing.assert_allclose(
+        mean.values(X), np.mean([model.predictor_.values(X) for model in fitted], axis=0), atol=1e-9
+    )
+    other = CountRegressor(quadratic(1.0, 1e-4)).fit(2 * X, y)
+    with pytest.raises(ValueError, match="fitted to the same rows"):
+        mean_predictor([mean, other.predictor_])

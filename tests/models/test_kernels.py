@@ -70,3 +70,28 @@ def test_evaluation_in_blocks_covers_every_row():
     expansion = Expansion(np.array([2]), Kernel("linear"), None, np.array([3.0]))
     rows = RANDOM.normal(size=(1300, 4))
     np.testing.assert_allclose(evaluate([expansion, expansion], rows), 6 * rows[:, 2])
+
+
+@pytest.mark.parametrize("with_support", [False, True])
+@pytest.mark.parametrize("name", ["linear", "poly"])
+def test_an_expansion_of_scaled_columns_is_one_in_explicit_features(name, with_support):
+    own = Kernel.resolve(name, {"degree": 2, "coef0": 3.0} if name == "poly" else None, 3)
+    other = Kernel.resolve(name, {"degree": 2, "coef0": 0.5} if name == "poly" else None, 3)
+    columns, scale = np.array([3, 0, 1]), np.array([2.0, 0.1, -1.0])
+    support = RANDOM.normal(size=(5, 3)) if with_support else None
+    size = 5 if with_support else own.map_size(3)
+    expansion = Expansion(columns, own, support, RANDOM.normal(size=size))
+    rows = LEFT.copy()
+    rows[:, columns] *= scale
+    explicit = expansion.explicit(other, scale)
+    assert explicit.support is None
+    np.testing.assert_allclose(evaluate([explicit], LEFT), evaluate([expansion], rows), atol=1e-12)
+
+
+def test_other_monomials_cannot_be_had():
+    expansion = Expansion(np.arange(4), Kernel("poly", 1.0, 1.0, 2), LEFT, np.ones(9))
+    for kernel in (Kernel("poly", 1.0, 1.0, 3), Kernel("poly", 1.0, 0.0, 2), Kernel("linear"), Kernel("rbf")):
+        with pytest.raises(ValueError, match="same monomials"):
+            expansion.explicit(kernel, np.ones(4))
+    with pytest.raises(ValueError, match="same monomials"):
+        Expansion(np.arange(4), Kernel("rbf"), LEFT, np.ones(9)).explicit(Kernel("rbf"), np.ones(4))

@@ -151,6 +151,7 @@ def open_measuring(
     every: int = 1,
     fps: float | None = None,
     timeout_s: float = 10.0,
+    reconnect_s: float = 0.0,
 ) -> Iterator[Measuring]:
     """Open footage, or a table of features, for an alarm; closes it in the end.
 
@@ -162,7 +163,7 @@ def open_measuring(
         or anything that `open_source` takes.
     scene : Scene, optional
         By default estimated from the footage.
-    start, end, every, fps, timeout_s
+    start, end, every, fps, timeout_s, reconnect_s
         As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
 
     Raises
@@ -181,7 +182,7 @@ def open_measuring(
             raise DatasetError(f"{source} has no row from {start} to {end}; choose another start or end")
         yield Measuring(source, columns, lambda: iter(within), len(within))
         return
-    with open_source(source, fps=fps, timeout_s=timeout_s) as opened:
+    with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         scene = scene_of_footage(opened) if scene is None else scene.fitted(opened.info.size_wh)
         rate = (opened.info.fps or ASSUMED_RATE) / every
         pipeline = Pipeline(scene, rate, GRIDS)
@@ -266,8 +267,8 @@ def watch(
     Parameters
     ----------
     source : str
-        See `open_measuring`, which takes the `options` (start, end, every, fps, timeout_s) too; live sources
-        are watched until they end or the program is interrupted.
+        See `open_measuring`, which takes the `options` (start, end, every, fps, timeout_s,
+        reconnect_s) too; live sources are watched until they end or the program is interrupted.
     model : path
         Model file of `train_alarm`.
     target : str

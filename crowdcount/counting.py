@@ -220,6 +220,7 @@ def open_counting(
     every: int = 1,
     fps: float | None = None,
     timeout_s: float = 10.0,
+    reconnect_s: float = 0.0,
     latest: bool = False,
     learning: Sequence[np.ndarray] | None = None,
     directions: bool = False,
@@ -242,6 +243,8 @@ def open_counting(
         Frames per second, where the source does not say.
     timeout_s : float
         How long a stream may be silent.
+    reconnect_s : float
+        For how long a stream that broke off is tried again; its time and frame numbers go on.
     latest : bool
         Of a camera or stream that is faster than the counting, count the newest frame and drop those that
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
@@ -260,7 +263,8 @@ def open_counting(
         model = load_model(model)
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
-    with open_source(source, fps=fps, timeout_s=timeout_s) as opened, ExitStack() as passes:
+    opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s)
+    with opening as opened, ExitStack() as passes:
         if latest and opened.info.kind not in ("camera", "stream"):
             raise VideoError(
                 f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
@@ -282,7 +286,7 @@ def count(
     ----------
     source : str, Path or int
         See `open_counting`, which takes the `options` (model, scene, start, end, every, fps, timeout_s,
-        latest, directions) too.
+        reconnect_s, latest, directions) too.
     progress : callable, optional
         Called with each row and what is known of the source.
     """

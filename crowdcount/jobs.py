@@ -251,8 +251,8 @@ def count_sources(
     ----------
     jobs : sequence of CountJob
     model, scene : path, optional
-        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s, latest,
-        directions) too.
+        As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s,
+        reconnect_s, latest, directions) too.
     start_time : datetime, optional
         Wall-clock time of the sources' first frames.
     watcher : Watcher

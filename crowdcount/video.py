@@ -54,6 +54,7 @@ _DEFAULT_FPS = 25.0  # times frames where a file has neither usable time stamps 
 _HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
 _FAILURES_AT_FILE_END = 10_000  # failed grabs in a row that end a file; under 0.1 s at the real end
 _FAILURES_AT_STREAM_END = 100
+_RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
 _REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _GRABS_PER_SEEK = 100  # frames decoded for one seek, roughly: half a group of pictures
@@ -267,12 +268,17 @@ class VideoSource(ABC):
 
 
 def open_source(
-    source: str | Path | int | Sequence[Path], *, fps: float | None = None, timeout_s: float = 10.0
+    source: str | Path | int | Sequence[Path],
+    *,
+    fps: float | None = None,
+    timeout_s: float = 10.0,
+    reconnect_s: float = 0.0,
 ) -> VideoSource:
     """Open a video file, a folder or glob pattern of images, a list of images, a camera or a stream.
 
     - A whole number is a camera; a text with "://" is a stream (rtsp, http, …). A stream must begin to
-      answer, and then bring each next frame, within ``timeout_s`` seconds.
+      answer, and then bring each next frame, within ``timeout_s`` seconds. A camera or live stream that
+      breaks off later is opened again, for ``reconnect_s`` seconds; the break shows as one undecodable frame.
     - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES).
     - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
       they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per
@@ -287,16 +293,18 @@ def open_source(
         raise VideoError(f"fps must be a positive number of frames per second, not {fps}")
     if not 0 < timeout_s < math.inf:
         raise VideoError(f"timeout_s must be a positive number of seconds, not {timeout_s}")
+    if not 0 <= reconnect_s < math.inf:
+        raise VideoError(f"reconnect_s must be a number of seconds from 0, not {reconnect_s}")
     _silence_opencv()
     if isinstance(source, int):
-        return _LiveSource(source, fps, timeout_s)
+        return _LiveSource(source, fps, timeout_s, reconnect_s)
     if not isinstance(source, (str, Path)):
         return _ImageSource([Path(path) for path in source], "the list of images", fps)
     text = str(source)
     if not is_utf8(text):
         raise VideoError(f"{text!a} cannot be opened: its name is not valid UTF-8; rename it")
     if "://" in text:
-        return _LiveSource(text, fps, timeout_s)
+        return _LiveSource(text, fps, timeout_s, reconnect_s)
     if os.path.isdir(text):
         return _ImageSource(_images(Path(text).iterdir()), text, fps)
     if os.path.exists(text):
@@ -304,7 +312,7 @@ def open_source(
         is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
         return _ImageSource([Path(text)], text, fps) if is_image else _FileSource(text, fps)
     if re.fullmatch(r"[0-9]+", text):
-        return _LiveSource(int(text), fps, timeout_s)
+        return _LiveSource(int(text), fps, timeout_s, reconnect_s)
     if glob.has_magic(text):
         return _ImageSource(_images(Path(name) for name in glob.glob(text)), text, fps)
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
@@ -503,27 +511,32 @@ class _ImageSource(VideoSource):
 class _LiveSource(VideoSource):
     """A camera or a stream: opened once, read once."""
 
-    def __init__(self, source: int | str, fps: float | None, timeout_s: float) -> None:
-        is_camera = isinstance(source, int)
-        super().__init__(f"camera {source}" if is_camera else _without_password(source))
+    def __init__(self, source: int | str, fps: float | None, timeout_s: float, reconnect_s: float) -> None:
+        self._is_camera = isinstance(source, int)
+        super().__init__(f"camera {source}" if self._is_camera else _without_password(source))
         if fps is not None:
             raise VideoError(f"{self._name} keeps its own time; fps is for files and images, leave it out")
-        self._is_camera = is_camera
-        self._timeout_s = timeout_s
+        self._source = source
+        self._timeout_s, self._reconnect_s = timeout_s, reconnect_s
         self._was_read = False
         self._opened_at = time.monotonic()
-        if is_camera:
-            self._device = _Capture(source)
-        else:
-            limit = math.ceil(timeout_s * 1000)
-            limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
-            self._device = _Capture(source, cv2.CAP_FFMPEG, limits)
-        self._captures.add(self._device)
+        self._connect()
         try:
             self.info = self._start()
         except BaseException:
             self.close()
             raise
+
+    def _connect(self) -> None:
+        if self._is_camera:
+            self._device = _Capture(self._source)
+        else:
+            limit = math.ceil(self._timeout_s * 1000)
+            limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
+            self._device = _Capture(self._source, cv2.CAP_FFMPEG, limits)
+        self._captures.add(self._device)
+        if self._closed:  # by another thread, meanwhile
+            self._device.release()
 
     def _start(self) -> SourceInfo:
         """Wait for the first frame."""
@@ -537,7 +550,7 @@ class _LiveSource(VideoSource):
         count = None if self._is_camera else _sane_count(self._device.get(cv2.CAP_PROP_FRAME_COUNT))
         self._is_recorded = count is not None
         self._interval_s = 1 / (fps or _DEFAULT_FPS)
-        self._failures, self._first_stamp_s = _first_stamp(self._arrivals())
+        self._failures, self._first_stamp_s = _first_stamp(self._unbroken_arrivals())
         image = None if self._first_stamp_s is None else self._device.image()
         if image is None:
             raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
@@ -568,6 +581,39 @@ class _LiveSource(VideoSource):
             yield index, time_s, self._device.image if decoded else _no_image
 
     def _arrivals(self) -> Iterator[float | None]:
+        """As `_unbroken_arrivals`, and None where what is live broke off and was opened again."""
+        last_at = time.monotonic()
+        while True:
+            problem, failures = None, 0
+            try:
+                for arrival in self._unbroken_arrivals():
+                    if arrival is None:
+                        failures += 1
+                        continue
+                    yield from [None] * failures  # those at the end are the end
+                    yield arrival
+                    last_at, failures = time.monotonic(), 0
+            except VideoError as error:
+                problem = error
+            if self._is_recorded or not self._open_again(last_at + self._reconnect_s):
+                self._check_open()
+                if problem is not None:
+                    raise problem
+                return
+            yield None
+
+    def _open_again(self, until: float) -> bool:
+        """Open what broke off; False when it could not be opened until then, by the monotonic clock."""
+        while not self._closed and time.monotonic() < until:
+            self._captures.discard(self._device)
+            self._device.release()
+            self._connect()
+            if self._device.is_open():
+                return True
+            time.sleep(_RECONNECT_PAUSE_S)
+        return False
+
+    def _unbroken_arrivals(self) -> Iterator[float | None]:
         """Advance frame by frame: its time in seconds, or None where a grab failed.
 
         The time is the container's stamp for a recording, seconds since the opening for what is live.

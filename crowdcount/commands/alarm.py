@@ -13,6 +13,7 @@ from .common import (
     json_line,
     model_option,
     quiet_option,
+    reconnect_option,
     scene_option,
     timeout_option,
 )
@@ -104,6 +105,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
 @_fps_option
 @timeout_option
+@reconnect_option
 @click.option("--plot", metavar="FILE", help="Picture to draw of the alarm over time, .png, .svg or .pdf.")
 @quiet_option
 def run(

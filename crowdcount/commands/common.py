@@ -84,6 +84,15 @@ timeout_option = click.option(
     metavar="SECONDS",
     help="How long a stream may be silent.",
 )
+reconnect_option = click.option(
+    "--reconnect",
+    "reconnect_s",
+    type=click.FloatRange(0),
+    default=0.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For how long a camera or stream that broke off is tried again before it is given up.",
+)
 
 cache_option = click.option(
     "--cache", metavar="FOLDER", help="Folder in which the measured features are kept for the next run."

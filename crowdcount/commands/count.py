@@ -14,6 +14,7 @@ from .common import (
     complain,
     model_option,
     quiet_option,
+    reconnect_option,
     scene_option,
     timeout_option,
 )
@@ -41,6 +42,7 @@ from .common import (
 @click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
 @click.option("--fps", type=POSITIVE, help="Frames per second of images, or in place of what a file says.")
 @timeout_option
+@reconnect_option
 @click.option(
     "--latest",
     is_flag=True,

@@ -26,6 +26,7 @@ from crowdcount.jobs import plan_counting, source_stem
 from crowdcount.model import load_model
 from crowdcount.results import FORMATS, read_counts
 from crowdcount.scene import Scene, load_scene, scene_from
+from tests.crowdcount.rtsp import send_rtsp
 
 PROJECT = Path(__file__).resolve().parents[2]
 SIZE_WH, N_FRAMES, FPS = (160, 120), 40, 10.0
@@ -646,6 +647,18 @@ class TestProcess:
             code, _, stderr = finished(command, stdout=full)
         assert code == 1
         assert "cannot write the standard output: the disk is full" in error_line(stderr)
+
+    def test_rtsp_camera_that_breaks_off(self, here, serving):
+        images = [image for image, _ in street(40)]
+        with serving(send_rtsp(images, interval_s=0.05)) as port:
+            url = f"rtsp://127.0.0.1:{port}/live"
+            live = f"{url} -m ../model.npz --scene ../scene.json -o live.csv -q --timeout 5"
+            code, _, stderr = finished(f"{live} --reconnect 30 --end 60")
+        assert (code, stderr) == (0, "")
+        rows = read_counts(here / "live.csv")
+        assert [row.frame for row in rows] == list(range(60))
+        assert [row.frame for row in rows if "undecodable" in row.flags] == [40]
+        assert all(row.count >= 0 for row in rows if row.frame != 40)
 
     @pytest.mark.parametrize("name", ["models.py", "features/__init__.py"])
     def test_a_users_module_of_the_same_name(self, here, name):

@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 from crowdcount import video
 from crowdcount.errors import VideoError
 from crowdcount.video import Position, open_source, parse_position, read_ahead
+from tests.crowdcount.rtsp import send_rtsp
 
 CLIPS = Path(__file__).parent / "clips"
 SIZE_WH = (64, 48)
@@ -849,6 +850,84 @@ def test_live_stream_is_timed_by_the_clock(serving, send_live):
     times = [frame.time_s for frame in frames]
     assert times == sorted(times)
     assert 0 < times[0] < times[-1] < took_s
+
+
+def test_rtsp_camera_is_read_to_its_end(serving):
+    with (
+        serving(send_rtsp([draw(k) for k in range(40)], interval_s=0.01)) as port,
+        open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=5) as source,
+    ):
+        assert source.info.kind == "stream"
+        assert source.info.size_wh == SIZE_WH
+        frames = list(source.frames())
+    assert len(frames) >= 39  # the decoder may keep the last one
+    assert_numbered(frames)
+    times = [frame.time_s for frame in frames]
+    assert times == sorted(times)
+
+
+def test_rtsp_camera_that_falls_silent(serving):
+    def images():
+        yield from (draw(k) for k in range(20))
+        time.sleep(3)
+
+    with (
+        serving(send_rtsp(images(), interval_s=0.01)) as port,
+        open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1) as source,
+    ):
+        read = []
+        began = time.monotonic()
+        with pytest.raises(VideoError, match=r"sent no frame for 1 s"):
+            read.extend(source.frames())
+        assert time.monotonic() - began < 2.9
+    assert len(read) >= 19
+
+
+def test_camera_that_breaks_off_is_opened_again(serving):
+    calls = []
+
+    def answer(connection):
+        first = 30 * len(calls)
+        calls.append(first)
+        send_rtsp([draw(first + k) for k in range(30)], interval_s=0.01)(connection)
+
+    with serving(answer) as port:
+        url = f"rtsp://127.0.0.1:{port}/live"
+        with open_source(url, timeout_s=5, reconnect_s=20) as source:
+            frames = list(source.frames(end=Position(frame=70)))
+        assert calls == [0, 30, 60]
+        broken = [frame.index for frame in frames if frame.image_bgr is None]
+        assert indices(frames) == list(range(70))
+        assert broken == [30, 61]
+        numbers = [number_in(frame.image_bgr) for frame in frames if frame.image_bgr is not None]
+        assert numbers == list(range(68))
+        times = [frame.time_s for frame in frames]
+        assert times == sorted(times)
+
+
+def test_camera_that_stays_away_is_given_up(serving):
+    with serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01)) as port:
+        source = open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1, reconnect_s=2)
+        frames = source.frames()
+        next(frames)
+    began = time.monotonic()
+    with source:
+        assert all(frame.index < 20 for frame in frames)
+        assert 1.5 < time.monotonic() - began < 5
+        with pytest.raises(VideoError, match="once only"):
+            source.frames()
+
+
+def test_closing_ends_the_trials_to_reconnect(serving):
+    with serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01)) as port:
+        source = open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1, reconnect_s=60)
+        frames = source.frames()
+        next(frames)
+    threading.Timer(1, source.close).start()
+    began = time.monotonic()
+    with pytest.raises(VideoError, match="was closed"):
+        list(frames)
+    assert time.monotonic() - began < 10
 
 
 def test_live_source_has_no_fps_of_its_users_choice():

@@ -60,6 +60,8 @@ class Measuring:
         None for a table.
     rate : float or None
         Frames measured per second of footage; None for a table.
+    person_height : float or None
+        See `CounterModel`.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Measuring:
     expected: int | None = None
     scene: Scene | None = None
     rate: float | None = None
+    person_height: float | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,7 @@ def open_measuring(
     fps: float | None = None,
     timeout_s: float = 10.0,
     reconnect_s: float = 0.0,
+    person_height: float | None = None,
 ) -> Iterator[Measuring]:
     """Open footage, or a table of features, for an alarm; closes it in the end.
 
@@ -165,6 +169,8 @@ def open_measuring(
         By default estimated from the footage.
     start, end, every, fps, timeout_s, reconnect_s
         As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
+    person_height : float, optional
+        As for `Pipeline`.
 
     Raises
     ------
@@ -185,7 +191,7 @@ def open_measuring(
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         scene = scene_of_footage(opened) if scene is None else scene.fitted(opened.info.size_wh)
         rate = (opened.info.fps or ASSUMED_RATE) / every
-        pipeline = Pipeline(scene, rate, GRIDS)
+        pipeline = Pipeline(scene, rate, GRIDS, person_height=person_height)
 
         def measured(frame: Frame) -> MeasuredFrame:
             features = None
@@ -202,7 +208,15 @@ def open_measuring(
 
         length = opened.info.frame_count
         expected = None if length is None or start or end else math.ceil(length / every)
-        yield Measuring(opened.info.name, tuple(pipeline.schema.names), frames, expected, scene, rate)
+        yield Measuring(
+            opened.info.name,
+            tuple(pipeline.schema.names),
+            frames,
+            expected,
+            scene,
+            rate,
+            pipeline.person_height,
+        )
 
 
 def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
@@ -296,7 +310,8 @@ def watch(
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
     alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
-    with open_measuring(source, scene=given, **options) as measuring:
+    person_height = None if is_table(source) else loaded.footage_height()
+    with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
         with open_events(target, start_time) as write:
             for frame in measuring.frames():

@@ -198,7 +198,12 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
         "takes_silent": rows is every_row,
     }
     model = CounterModel(
-        predictor, measuring.columns, scene=measuring.scene, rate=measuring.rate, facts=facts
+        predictor,
+        measuring.columns,
+        scene=measuring.scene,
+        rate=measuring.rate,
+        person_height=measuring.person_height,
+        facts=facts,
     )
     return AlarmTraining(
         model,

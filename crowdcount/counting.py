@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES, LOW_RATE_FPS
+from features.foreground import LEARNING_FRAMES
+from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
 from .model import NO_DIRECTIONS, CounterModel, default_model, load_model
@@ -179,10 +180,14 @@ def choose_scene(scene: Scene | None, model: CounterModel, source: VideoSource) 
 
 
 def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bool = False) -> Pipeline:
-    """The pipeline that measures what a model counts from, at `rate` frames per second."""
+    """The pipeline that measures what a model counts from, at `rate` frames per second.
+
+    ModelError when the model was not trained on footage, or by an earlier version.
+    """
+    person_height = model.footage_height()
     if model.per_cell:
-        return Pipeline.for_any_scene(scene, rate)
-    return Pipeline(scene, rate, directions=directions)
+        return Pipeline.for_any_scene(scene, rate, person_height)
+    return Pipeline(scene, rate, directions=directions, person_height=person_height)
 
 
 def learning_frames(pipeline: Pipeline, source: VideoSource) -> list[np.ndarray]:

@@ -139,6 +139,9 @@ class CounterModel:
         What `crowdcount.explain` shows; None unless it is compressed.
     offset : float
         People to add to the sum over the cells; 0 unless a model that counts per cell was recalibrated.
+    person_height : float or None
+        Typical height of a person at the size at which its features are measured, pixels; None for
+        ready-made features, and in files of earlier versions, which measured footage otherwise.
     directions : (CountPredictor, CountPredictor) or None
         From the features of the foreground that moves right, and of that which moves left, to the numbers of
         people who do; None when that was not trained.
@@ -157,6 +160,7 @@ class CounterModel:
     examples: Examples | None = None
     prototypes: Prototypes | None = None
     offset: float = 0.0
+    person_height: float | None = None
     directions: tuple[CountPredictor, CountPredictor] | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
@@ -170,6 +174,15 @@ class CounterModel:
             f"the model was trained on {len(self.columns)} other columns of features than these "
             f"{len(columns)} ({what}); train it again with this version on such data"
         )
+
+    def footage_height(self) -> float:
+        """`person_height` of a model that was trained on footage; ModelError when it is not known."""
+        if self.person_height is None:
+            raise ModelError(
+                "the model was trained on ready-made features, or on footage as an earlier version measured "
+                "it; train it again on footage"
+            )
+        return self.person_height
 
     def predict(self, features: np.ndarray) -> np.ndarray:
         """Counts (n,) for features (n, d), or (n, n_cells, d) of a model that counts per cell.
@@ -270,6 +283,7 @@ class CounterModel:
             "usual_outside": self.usual_outside,
             "rate": self.rate,
             "offset": self.offset,
+            "person_height": self.person_height,
             "facts": self.facts,
             "regressor": regressor,
             "scene": scene,
@@ -319,6 +333,7 @@ class _Meta(_Strict):
     usual_outside: float = Field(ge=0, le=1)
     rate: float | None = Field(gt=0)
     offset: float = 0.0
+    person_height: float | None = Field(default=None, gt=0)
     facts: dict
     regressor: _Regressor
     scene: dict | None
@@ -385,6 +400,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         examples,
         prototypes,
         meta.offset,
+        meta.person_height,
         directions,
     )
 

@@ -12,8 +12,7 @@ from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Figures, Geometry
-from features.motion import MotionMeter, by_direction
-from features.patches import by_patch, patches_of
+from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
 from features.size import QUANTITIES as SIZE
@@ -24,9 +23,9 @@ from features.texture import texture_features
 from .scene import Scene
 
 #: Typical height of a person at the working size, pixels: enough for the features, no more than they need.
-WORKING_PERSON_HEIGHT = 36.0
-#: Frames of more pixels are first halved as often as they can be, a twentieth of the work of other factors.
-LARGE_FRAME = 1_500_000
+#: Below `LOW_RATE_FPS` there is time for twice the height, which counts dense crowds of one camera better
+#: (Mall 1.82 instead of 2.00 MAE); on video it does not (docs/decisions/2026-11-20-speed.md).
+PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
 #: What is measured of the foreground in any scene, and what a model of one camera learns from besides.
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
@@ -41,8 +40,8 @@ GRIDS = ((1, 1), (3, 2), (6, 5))
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
 #: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
-#: how often they do differs from camera to camera. Pixels at the working size.
-_JOINING, _SMOOTHING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9)), 1.5
+#: how often they do differs from camera to camera. Half the side of a closing, in person heights.
+_JOINING = 0.125
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 
@@ -70,18 +69,17 @@ class Measurement:
     directed: np.ndarray | None = None
 
 
-def working_size(scene: Scene) -> tuple[int, int]:
+def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
     """Width and height at which a scene's frames are measured.
 
-    The scale makes a person typical of the scene `WORKING_PERSON_HEIGHT` pixels tall; frames are never
-    enlarged. Typical is the median over the region of interest, each place weighted by how many people it
-    could hold.
+    The scale makes a person typical of the scene `person_height` pixels tall; frames are never enlarged.
+    Typical is the median over the region of interest, each place weighted by how many people it could hold.
     """
     heights = scene.person_height[scene.roi].astype(np.float64)
     order = np.argsort(heights)
     room = np.cumsum(1.0 / heights[order] ** 2)
     typical = heights[order[np.searchsorted(room, room[-1] / 2)]]
-    scale = min(1.0, WORKING_PERSON_HEIGHT / typical)
+    scale = min(1.0, person_height / typical)
     width, height = scene.size_wh
     return max(32, round(width * scale)), max(32, round(height * scale))
 
@@ -94,20 +92,15 @@ def cell_grid(scene: Scene) -> tuple[int, int]:
     return rows, max(1, round(n_cells / rows))
 
 
-def halved(image, size_wh: tuple[int, int], largest: int = 0) -> np.ndarray:
-    """An image (H, W, …) uint8 halved while it has over `largest` pixels and gets not below a size."""
+def reduced(image, size_wh: tuple[int, int]) -> np.ndarray:
+    """An image (H, W, …) uint8 at a smaller size: halved as often as can be, then interpolated."""
     height, width = image.shape[:2]
-    while width * height > largest and width >= 2 * size_wh[0] and height >= 2 * size_wh[1]:
+    while width >= 2 * size_wh[0] and height >= 2 * size_wh[1]:
         width, height = width // 2, height // 2
         image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
-    return image
-
-
-def reduced(image, size_wh: tuple[int, int]) -> np.ndarray:
-    """An image (H, W, …) uint8 at a smaller size, each pixel the mean of what it covers."""
-    if image.shape[1::-1] == size_wh:
+    if (width, height) == size_wh:
         return image
-    return cv2.resize(halved(image, size_wh, LARGE_FRAME), size_wh, interpolation=cv2.INTER_AREA)
+    return cv2.resize(image, size_wh, interpolation=cv2.INTER_LINEAR)
 
 
 class Pipeline:
@@ -126,6 +119,8 @@ class Pipeline:
         camera learns it, and loses by what the blobs' merging adds (Mall 2.09 to 2.24 MAE).
     directions : bool
         Measure right- and left-moving foreground too; ValueError below 4 frames per second.
+    person_height : float, optional
+        Typical height of a person at the working size, pixels; by default as the rate has it.
     """
 
     def __init__(
@@ -135,8 +130,11 @@ class Pipeline:
         grids: Sequence[tuple[int, int]] = GRIDS,
         by_blob: bool = False,
         directions: bool = False,
+        person_height: float | None = None,
     ):
-        self.size_wh = working_size(scene)
+        usual = LOW_RATE_PERSON_HEIGHT if rate < LOW_RATE_FPS else PERSON_HEIGHT
+        self.person_height = person_height or usual
+        self.size_wh = working_size(scene, self.person_height)
         small = scene.resized(self.size_wh)
         labels, names = [], []
         for rows, columns in grids:
@@ -147,14 +145,16 @@ class Pipeline:
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._ends = heights_by_end(small.person_height) if by_blob else None
+        side = 2 * round(_JOINING * self.person_height) + 1
+        self._joining = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
         self._segmenter = Segmenter(rate, small.roi)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
 
     @classmethod
-    def for_any_scene(cls, scene: Scene, rate: float) -> "Pipeline":
+    def for_any_scene(cls, scene: Scene, rate: float, person_height: float = PERSON_HEIGHT) -> "Pipeline":
         """A pipeline whose regions are cells that hold the same ground in every scene."""
-        return cls(scene, rate, (cell_grid(scene),), by_blob=True)
+        return cls(scene, rate, (cell_grid(scene),), by_blob=True, person_height=person_height)
 
     @property
     def quantity_names(self) -> list[str]:
@@ -188,21 +188,14 @@ class Pipeline:
         self._segmenter.learn([self.reduced(frame) for frame in frames_bgr])
 
     def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """What `learn` needs of a frame (H, W, 3) uint8: a copy at the size at which it is segmented."""
-        if self._segmenter.size_wh == self.size_wh:
-            return reduced(frame_bgr, self.size_wh)
-        # The mixture forgives what is cheapest: halving, and interpolation for what is left.
-        half = halved(frame_bgr, self._segmenter.size_wh)
-        return cv2.resize(half, self._segmenter.size_wh, interpolation=cv2.INTER_LINEAR)
+        """What `learn` needs of a frame (H, W, 3) uint8: a copy at the working size."""
+        return reduced(frame_bgr, self.size_wh)
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
         frame = self.reduced(frame_bgr)
         foreground = self._segmenter.apply(frame)
-        if self._segmenter.size_wh == self.size_wh:
-            grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        else:
-            grey = reduced(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), self.size_wh)
+        grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         measured = self.views(grey, figures)
         if self._ends is None:
@@ -244,9 +237,9 @@ class Pipeline:
         pixel's row alone would not know. In steep perspectives (TUD-Campus) that made people too heavy by
         four fifths.
         """
-        patches = patches_of(mask)
-        (joined,) = by_patch(patches, mask.view(np.uint8) * np.uint8(255), _joined)
-        mask = (joined > 127) & self.geometry.roi
+        joined = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, self._joining)
+        joined = cv2.medianBlur(joined, 3)
+        mask = joined.view(bool) & self.geometry.roi
         n_blobs, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
         pixels = np.flatnonzero(mask)
         rows, columns = np.divmod(pixels, mask.shape[1])
@@ -258,9 +251,4 @@ class Pipeline:
         areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
         kept = areas[blobs] >= LEAST_BLOB
         mask.ravel()[pixels[~kept]] = False
-        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept], patches)
-
-
-def _joined(mask):
-    whole = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, _JOINING)
-    return (cv2.GaussianBlur(whole, (0, 0), _SMOOTHING),)
+        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])

@@ -24,7 +24,7 @@ from models.kernels import DUAL_ROWS
 from models.predictor import standardised
 
 from .cache import kept
-from .counting import ASSUMED_RATE, check_rate, learn_scene, scene_of_footage
+from .counting import ASSUMED_RATE, check_rate, learn_scene, make_pipeline, scene_of_footage
 from .datasets import Dataset
 from .directions import by_direction
 from .errors import DatasetError, ModelError
@@ -74,6 +74,8 @@ class FeatureTable:
         None for ready-made features.
     rate : float or None
         Frames per second; None for ready-made features.
+    person_height : float or None
+        See `CounterModel`.
     cell_views : list of lists of int arrays
         Columns of each view for each cell of the finest grid; empty for ready-made features.
     cells : (h, w) int32 or None
@@ -89,6 +91,7 @@ class FeatureTable:
     views: list[list[int]]
     scene: Scene | None = None
     rate: float | None = None
+    person_height: float | None = None
     cell_views: Sequence[Sequence[np.ndarray]] = ()
     cells: np.ndarray | None = None
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
@@ -432,6 +435,7 @@ def train(
         usual_outside=_usual_outside(table.features[fitting.labelled], fitting.folds),
         scene=table.scene,
         rate=table.rate,
+        person_height=table.person_height,
         facts={
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
@@ -559,7 +563,7 @@ def measure_for(
     """Measure rows (n,) bool as a model wants them, of which `least` must have a label; see `evaluate`."""
     _check_labels(dataset, wanted, least)
     scene = scene or model.scene
-    table = measure(dataset, wanted, scene=scene, per_cell=model.per_cell, cache=cache, progress=progress)
+    table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
     model.check_columns(table.columns)
     _check_labels(dataset, table.rows, least)
     return table
@@ -570,7 +574,7 @@ def measure(
     wanted: np.ndarray,
     *,
     scene: Scene | None = None,
-    per_cell: bool = False,
+    model: CounterModel | None = None,
     directions: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
@@ -584,13 +588,15 @@ def measure(
         Rows of the data set. Frames that cannot be decoded are left out.
     scene : Scene, optional
         By default the data set's own, or one estimated from its footage.
-    per_cell : bool
-        Measure cells for a model that counts in any scene: features are then (n, n_cells, d).
+    model : CounterModel, optional
+        Measure what this model counts from; for one that counts in any scene, features are (n, n_cells, d).
+        By default, measure for a model to be trained.
     directions : bool
-        Measure what moves right and left too; not with `per_cell`.
+        Measure what moves right and left too; not with a model that counts in any scene.
     cache, progress
         As for `train`.
     """
+    per_cell = model is not None and model.per_cell
     if dataset.source is None:
         if per_cell:
             raise ModelError(
@@ -617,9 +623,10 @@ def measure(
         if directions:
             check_rate(source.info.name, rate)
             by_direction(dataset, scene)  # an error, if any, before the footage is measured
-        pipeline = (
-            Pipeline.for_any_scene(scene, rate) if per_cell else Pipeline(scene, rate, directions=directions)
-        )
+        if model is None:
+            pipeline = Pipeline(scene, rate, directions=directions)
+        else:
+            pipeline = make_pipeline(model, scene, rate, directions)
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
 
         def measured() -> dict[str, np.ndarray]:
@@ -628,7 +635,7 @@ def measure(
             arrays = {"rows": rows, "features": values}
             return arrays if directed is None else arrays | {"directed": directed}
 
-        settings = (rate, list(columns), per_cell, directions, wanted.tobytes())
+        settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)
     rows, values, directed = arrays["rows"], arrays["features"], arrays.get("directed")
     if not per_cell:
@@ -640,6 +647,7 @@ def measure(
         pipeline.schema.views(),
         scene,
         rate,
+        pipeline.person_height,
         pipeline.cell_views(),
         pipeline.cells,
     )
@@ -660,6 +668,7 @@ def measure(
                 schema.views(),
                 scene,
                 rate,
+                pipeline.person_height,
                 pipeline.cell_views(schema),
                 pipeline.cells,
             )

@@ -1,13 +1,11 @@
 """Foreground: which pixels of a frame show something that does not belong to the empty scene.
 
-Two background models share one frame around them (`Segmenter`), which evens out the light, notices sudden
-changes of it and a moved camera, and learns the background anew after either:
-
-- `MedianBackground` for low-rate sequences: the per-pixel median of frames spread over the footage with a
-  per-pixel noise level. It is learnt anew from the last half hour now and then, never updated frame by frame:
-  on Mall the leak of half-detected people into a running average cost a third of the accuracy.
-- `MixtureBackground` for video: the adaptive Gaussian mixture of Zivkovic 2004 with shadow detection, learnt
-  on such spread frames too, so that people who stand still from the first frame on are foreground.
+The background is the per-pixel median of frames spread over the footage with a per-pixel noise level
+(`MedianBackground`), so that people who stand still from the first frame on are foreground. It is learnt anew
+from the last twenty minutes now and then, never updated frame by frame: on Mall the leak of half-detected
+people into a running average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic
+2004) costs far more time and counts no better (docs/decisions/2026-11-20-speed.md). `Segmenter` evens out the
+light, notices sudden changes of it and a moved camera, and learns the background anew after either.
 """
 
 from collections import deque
@@ -21,11 +19,6 @@ from .camera import CameraWatch
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
-#: Below this rate, frames per second, consecutive frames say little about each other: median background.
-LOW_RATE_FPS = 4.0
-#: Video frames of more pixels than this are segmented at half their size, as the mixture's cost goes with the
-#: pixels; smaller ones cost little and lose by it (docs/decisions/2026-11-20-speed.md).
-FULL_SIZE_PIXELS = 120_000
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
 #: Changed share of the scene beyond which the light has changed, not the people moved.
@@ -54,9 +47,8 @@ class Foreground:
         True where the frame shows something that the empty scene does not.
     flags : tuple of str
         "learning" (no background yet: the mask is empty), "light_change", "camera_moved".
-    evened_bgr : (h, w, 3) uint8
-        The frame at the segmenter's size, its light evened out to that of the empty scene; as it is while
-        there is none.
+    evened_bgr : (H, W, 3) uint8
+        The frame, its light evened out to that of the empty scene; as it is while there is none.
     """
 
     mask: np.ndarray
@@ -81,13 +73,15 @@ class MedianBackground:
     def learn(self, frames: np.ndarray) -> None:
         """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten."""
         self._window.clear()
-        median = np.median(frames, axis=0)
-        difference = np.abs(frames - median.astype(np.int16)).max(axis=-1)
-        # The lower quartile of |difference| sees the noise even where people stand most of the time; for
-        # Gaussian noise in three channels it lies at 0.55 standard deviations.
-        noise = np.percentile(difference, 25, axis=0) / 0.55
-        self.image = median.astype(np.uint8)
-        self._threshold = np.clip(3.5 * noise, 10, 80).astype(np.uint8)
+        self.image = median_of(frames)
+        threshold = np.empty_like(self.image)
+        for rows in _strips(len(self.image)):
+            difference = np.abs(frames[:, rows] - self.image[rows].astype(np.int16)).max(axis=-1)
+            # The lower quartile of |difference| sees the noise even where people stand most of the time; for
+            # Gaussian noise in three channels it lies at 0.55 standard deviations.
+            noise = np.percentile(difference, 25, axis=0) / 0.55
+            threshold[rows] = np.clip(3.5 * noise, 10, 80)[..., None]
+        self._range = cv2.subtract(self.image, threshold), cv2.add(self.image, threshold)
 
     def apply(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground, and keep it for learning."""
@@ -102,53 +96,24 @@ class MedianBackground:
 
     def segment(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground."""
-        b, g, r = cv2.split(cv2.absdiff(frame_bgr, self.image))
-        mask = cv2.compare(cv2.max(cv2.max(b, g), r), self._threshold, cv2.CMP_GT)
-        changed = np.flatnonzero(mask)
+        within = cv2.inRange(frame_bgr, *self._range)
+        mask = cv2.bitwise_not(within)
+        changed = np.flatnonzero(within == 0)
         shadow = is_shadow(frame_bgr.reshape(-1, 3)[changed], self.image.reshape(-1, 3)[changed])
         mask.ravel()[changed[shadow]] = 0
         return mask
 
 
-class MixtureBackground:
-    """Adaptive Gaussian mixture (OpenCV's MOG2) that learns slowly once it knows the scene.
+def median_of(frames: np.ndarray) -> np.ndarray:
+    """Median (H, W, 3) uint8 of frames (n, H, W, 3) uint8, rounded down."""
+    median = np.empty_like(frames[0])
+    for rows in _strips(len(median)):  # in one piece it would take eight times the frames' memory
+        median[rows] = np.median(frames[:, rows], axis=0)
+    return median
 
-    Parameters
-    ----------
-    rate : float
-        Frames per second, for the speed of absorption.
-    """
 
-    #: What is seen for this share of `_memory` seconds is background: a person for `ABSORPTION_S` seconds.
-    _absorbed_share = 0.3
-
-    def __init__(self, rate: float):
-        # A new mode's weight after t seconds is 1 − exp(−t / memory).
-        memory = ABSORPTION_S / -np.log(1 - self._absorbed_share)
-        self._learning_rate = 1.0 / (memory * rate)
-
-    def learn(self, frames: np.ndarray) -> None:
-        """Learn from (n, H, W, 3) uint8 frames of comparable brightness.
-
-        Where a frame differs from the median of all, it shows people: the mixture is given the median there.
-        In a short or busy clip it would take them for background otherwise (on the 71 frames of TUD-Campus it
-        lost two thirds of their area).
-        """
-        still = MedianBackground(rate=1.0)
-        still.learn(frames)
-        self._mixture = cv2.createBackgroundSubtractorMOG2(
-            history=len(frames), varThreshold=20, detectShadows=True
-        )
-        self._mixture.setShadowThreshold(_SHADOW_DARKEST)
-        self._mixture.setBackgroundRatio(1 - self._absorbed_share)
-        for k, frame in enumerate(frames):
-            empty = cv2.copyTo(still.image, still.segment(frame), frame.copy())
-            self._mixture.apply(empty, learningRate=1.0 / (k + 1))
-
-    def apply(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground, and adapt to it."""
-        mask = self._mixture.apply(frame_bgr, learningRate=self._learning_rate)
-        return cv2.compare(mask, 255, cv2.CMP_EQ)  # 127 marks a shadow
+def _strips(n_rows: int) -> list[slice]:
+    return [slice(first, first + 16) for first in range(0, n_rows, 16)]
 
 
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
@@ -236,29 +201,19 @@ class Segmenter:
     Parameters
     ----------
     rate : float
-        Frames per second that will be given to `apply`; chooses the model: `MedianBackground` below
-        `LOW_RATE_FPS`, `MixtureBackground` otherwise.
+        Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
 
     Attributes
     ----------
-    size_wh : (int, int)
-        Width and height at which frames are segmented: the region's, or half of it (`FULL_SIZE_PIXELS`).
-    reference_bgr : (h, w, 3) uint8 or None
-        The empty scene as last learnt, at that size, against which the light is judged; None before.
+    reference_bgr : (H, W, 3) uint8 or None
+        The empty scene as last learnt, against which the light is judged; None before.
     """
 
     def __init__(self, rate: float, roi: np.ndarray):
-        self.rate = rate
-        self._whole_roi = self.roi = roi
-        is_video = rate >= LOW_RATE_FPS
-        self._model = MixtureBackground(rate) if is_video else MedianBackground(rate)
-        height, width = roi.shape
-        self.size_wh = (width, height)
-        if is_video and roi.size > FULL_SIZE_PIXELS:
-            self.size_wh = (-(-width // 2), -(-height // 2))
-            self.roi = self._reduced(roi.view(np.uint8) * np.uint8(255)) > 0
+        self.roi = roi
+        self._model = MedianBackground(rate)
         self.reference_bgr = None
         self._watch = None  # the empty scene as first learnt, against which the camera is judged
         self._gains = self._factors = None  # of the last look since the scene was learnt
@@ -274,16 +229,15 @@ class Segmenter:
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
-            Of more than `LEARNING_FRAMES`, every second, third, … is used. Of the size of the region of
-            interest, or already of `size_wh`.
+            Of more than `LEARNING_FRAMES`, every second, third, … is used.
         """
-        step = -(-len(frames_bgr) // LEARNING_FRAMES)
-        frames_bgr = [self._reduced(frame) for frame in frames_bgr[::step]]
+        frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         frames = np.stack(frames_bgr)
-        reference = np.median(frames, axis=0).astype(np.uint8)
+        reference = median_of(frames)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
-            frames = np.stack([self._evened(frame, reference)[0] for frame in frames_bgr])
-            reference = np.median(frames, axis=0).astype(np.uint8)
+            for k, frame in enumerate(frames_bgr):
+                frames[k] = self._evened(frame, reference)[0]
+            reference = median_of(frames)
         self._model.learn(frames)
         self.reference_bgr = reference
         self._gains = None
@@ -293,7 +247,6 @@ class Segmenter:
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
-        frame_bgr = self._reduced(frame_bgr)
         self._n_frames += 1
         looking = self._n_frames % self._step == 0
         if self._learning_for and looking:
@@ -302,7 +255,7 @@ class Segmenter:
                 self.learn(self._recent)
                 self._recent = []
         if self.reference_bgr is None:
-            return Foreground(np.zeros(self._whole_roi.shape, bool), ("learning",), frame_bgr)
+            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), frame_bgr)
         jumped = False
         if looking or self._gains is None:
             evened, gains, self._factors = self._evened(frame_bgr, self.reference_bgr)
@@ -322,19 +275,7 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved:
             flags.add("camera_moved")
-        return Foreground(self._enlarged(foreground), tuple(sorted(flags)), evened)
-
-    def _reduced(self, image):
-        if image.shape[1::-1] == self.size_wh:
-            return image
-        return cv2.resize(image, self.size_wh, interpolation=cv2.INTER_AREA)
-
-    def _enlarged(self, mask):
-        if mask.shape == self._whole_roi.shape:
-            return mask
-        size_wh = self._whole_roi.shape[::-1]
-        whole = cv2.resize(mask.view(np.uint8) * np.uint8(255), size_wh, interpolation=cv2.INTER_LINEAR)
-        return (whole > 127) & self._whole_roi
+        return Foreground(foreground, tuple(sorted(flags)), evened)
 
     @staticmethod
     def _evened(frame_bgr, reference_bgr):

@@ -160,6 +160,16 @@ class Figures:
         self.blobs = blobs
         self.patches = patches_of(mask) if patches is None else patches
 
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """(k,) int: the row of each pixel."""
+        return self.pixels // self.mask.shape[1]
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """(k,) int: the column of each pixel."""
+        return self.pixels - self.rows * self.mask.shape[1]
+
     def sums(self, weights=None, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
         """Sum `weights` per region and bin.
 

@@ -12,17 +12,35 @@ from .schema import Quantity
 
 ANGLES = (0, 45, 90, 135)
 N_LEVELS = 16
-_LEVEL = np.arange(N_LEVELS)
-_SQUARED_DIFFERENCE = np.square(_LEVEL[:, None] - _LEVEL).ravel()
 _STATISTICS = (("homogeneity", "1"), ("energy", "1"), ("entropy", "bit"), ("contrast", "level²"))
+
+#: Pairs of levels, whatever their order: the levels of each (of `N_PAIRS`), and by 16 times the one level
+#: plus the other the number of the pair.
+_LEVELS = np.triu_indices(N_LEVELS)
+N_PAIRS = len(_LEVELS[0])
+_PAIR_OF_CODE = np.zeros((N_LEVELS, N_LEVELS), np.intp)
+_PAIR_OF_CODE[_LEVELS] = _PAIR_OF_CODE.T[_LEVELS] = np.arange(N_PAIRS)
+_PAIR_OF_CODE = _PAIR_OF_CODE.ravel()
+_SQUARED_DIFFERENCE = np.square(_LEVELS[0] - _LEVELS[1]).astype(np.float64)
+_HOMOGENEITY = 1 / (1 + _SQUARED_DIFFERENCE)
+#: In how many places of the symmetric matrix a pair stands.
+_PLACES = np.where(_SQUARED_DIFFERENCE > 0, 2.0, 1.0)
 
 LBP_POINTS = 8
 N_LBP_CODES = LBP_POINTS + 2
 
-#: A pixel and its neighbours (rows, columns) from it: those on the right and below are the second pixels of
-#: its co-occurrence pairs, in the order of `ANGLES`.
+#: A pixel and its neighbours (rows, columns) from it, around the circle: the first four are the second pixels
+#: of its co-occurrence pairs, in the order of `ANGLES`.
 _NEIGHBOURHOOD = ((0, 0), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
-_PLACE = {offset: k for k, offset in enumerate(_NEIGHBOURHOOD)}
+_STRAIGHT, _DIAGONAL = slice(1, None, 2), slice(2, None, 2)
+#: For each diagonal neighbour: the steps (rows, columns) to it, and where in `_NEIGHBOURHOOD` the four pixels
+#: around its point are: upper left and right, lower left and right.
+_DIAGONAL_STEPS = np.array(_NEIGHBOURHOOD[_DIAGONAL])
+_AROUND = np.array([
+    [_NEIGHBOURHOOD.index((row, column)) for row in (min(down, 0), max(down, 0))
+     for column in (min(right, 0), max(right, 0))]
+    for down, right in _DIAGONAL_STEPS.tolist()
+])  # fmt: skip
 #: Distance of a diagonal point from the pixel's rows and columns, rounded as scikit-image rounds it, in parts
 #: of `_WHOLE`.
 _STEP, _WHOLE = 70711, 100_000
@@ -49,9 +67,8 @@ def texture_features(grey, figures: Figures) -> np.ndarray:
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
     values, inside = neighbourhoods(grey, figures)
-    statistics = glcm_statistics(glcm(values, inside, figures))
-    codes = lbp_codes(values, *np.divmod(figures.pixels, grey.shape[1]))
-    histogram = figures.sums(figures.areas, codes, N_LBP_CODES)
+    statistics = pair_statistics(pair_counts(values, inside, figures))
+    histogram = figures.sums(figures.areas, lbp_codes(values, figures), N_LBP_CODES)
     return np.hstack([statistics.reshape(len(statistics), -1), histogram])
 
 
@@ -65,76 +82,77 @@ def neighbourhoods(grey, figures: Figures) -> tuple[np.ndarray, np.ndarray]:
 
     Returns
     -------
-    values : (9, k) uint8
+    values : (9, k) uint16
         Brightness; 0 outside the image.
     inside : (9, k) bool
         Whether the neighbour lies in the foreground too.
     """
     width = grey.shape[1] + 2
     both = cv2.merge([grey, figures.mask.view(np.uint8)])
-    both = cv2.copyMakeBorder(both, 1, 1, 1, 1, cv2.BORDER_CONSTANT).reshape(-1).view(np.uint16)
-    centres = figures.pixels + 2 * (figures.pixels // grey.shape[1]) + (width + 1)
+    both = cv2.copyMakeBorder(both, 1, 1, 1, 1, cv2.BORDER_CONSTANT).reshape(-1).view("<u2")
+    centres = figures.pixels + 2 * figures.rows + (width + 1)
     steps = np.array([row * width + column for row, column in _NEIGHBOURHOOD])
-    found = both.take(centres + steps[:, None]).view(np.uint8).reshape(len(steps), -1, 2)
-    return found[..., 0], found[..., 1].view(bool)
+    found = both.take(centres + steps[:, None])
+    return found & 255, found > 255
 
 
-def glcm(values, inside, figures: Figures) -> np.ndarray:
-    """Symmetric grey-level co-occurrence counts of the pairs that lie in the foreground with both pixels.
+def pair_counts(values, inside, figures: Figures) -> np.ndarray:
+    """Grey-level co-occurrence counts of the pairs that lie in the foreground with both pixels.
 
-    A pair belongs to the regions of its first pixel; the second lies to the right of it or below.
+    A pair belongs to the regions of its first pixel; the second lies to the right of it or below. Counted are
+    pairs of levels whatever their order, half of the symmetric matrix.
 
     Parameters
     ----------
-    values, inside : (9, k) uint8, (9, k) bool
+    values, inside : (9, k) uint16, (9, k) bool
         As `neighbourhoods` gives them.
     figures : Figures
 
     Returns
     -------
-    (n_regions, 4, N_LEVELS, N_LEVELS) float32, whole numbers
-        In the order of `ANGLES`.
+    (n_regions, 4, N_PAIRS) float32, whole numbers
+        In the order of `ANGLES`, and of the upper triangle's rows.
     """
-    n_angles, n_codes = len(ANGLES), N_LEVELS**2
+    n_angles, n_parts = len(ANGLES), figures.geometry.n_parts
     levels = values[: 1 + n_angles] >> 4
-    codes = (levels[0] << 4) | levels[1:]
-    n_parts = figures.geometry.n_parts
-    angles, pixels = np.nonzero(inside[1 : 1 + n_angles])
-    index = (figures.parts[pixels] * np.intp(n_angles) + angles) * n_codes + codes[angles, pixels]
-    counts = np.bincount(index, minlength=n_parts * n_angles * n_codes).astype(np.float32)
-    counts = figures.geometry.total(counts.reshape(n_parts, n_angles, N_LEVELS, N_LEVELS))
-    return counts + counts.swapaxes(-1, -2)
+    index = _PAIR_OF_CODE.take((levels[0] << 4) | levels[1:])
+    index += figures.parts * np.intp(n_angles * N_PAIRS) + N_PAIRS * np.arange(n_angles)[:, None]
+    counts = np.bincount(index[inside[1 : 1 + n_angles]], minlength=n_parts * n_angles * N_PAIRS)
+    return figures.geometry.total(counts.astype(np.float32).reshape(n_parts, n_angles, N_PAIRS))
 
 
-def glcm_statistics(counts) -> np.ndarray:
-    """Homogeneity, energy, entropy and contrast of co-occurrence counts (Haralick 1973).
+def pair_statistics(counts) -> np.ndarray:
+    """Homogeneity, energy, entropy and contrast of symmetric co-occurrence matrices (Haralick 1973).
 
     Parameters
     ----------
-    counts : (..., L, L) float
+    counts : (..., N_PAIRS) float
+        As of `pair_counts`: the half of each matrix above its diagonal, and of its diagonal.
 
     Returns
     -------
     (..., 4) float64; zeros where a matrix holds no pair.
     """
-    shape, counts = counts.shape[:-2], counts.reshape(-1, N_LEVELS**2)
+    shape, counts = counts.shape[:-1], counts.reshape(-1, N_PAIRS)
     used = np.flatnonzero(counts)
-    matrix, code = np.divmod(used, N_LEVELS**2)
-    p = counts.ravel()[used] / counts.sum(axis=1, dtype=np.float64)[matrix]
-    squared_difference = _SQUARED_DIFFERENCE[code]
+    matrix = used // N_PAIRS
+    pair = used - matrix * N_PAIRS
+    found = counts.ravel().take(used).astype(np.float64)
+    found /= np.bincount(matrix, found, len(counts)).take(matrix)
+    p = found / _PLACES.take(pair)
 
     def total(values):
-        return np.bincount(matrix, values, len(counts))
+        return np.bincount(matrix, found * values, len(counts))
 
-    homogeneity = total(p / (1 + squared_difference))
-    energy = np.sqrt(total(p**2))
-    entropy = -total(p * np.log2(p))
-    contrast = total(p * squared_difference)
+    homogeneity = total(_HOMOGENEITY.take(pair))
+    energy = np.sqrt(total(p))
+    entropy = -total(np.log2(p))
+    contrast = total(_SQUARED_DIFFERENCE.take(pair))
     return np.stack([homogeneity, energy, entropy, contrast], axis=-1).reshape(*shape, -1)
 
 
-def lbp_codes(values, rows, columns) -> np.ndarray:
-    """Rotation-invariant uniform local binary pattern (riu2, 8 points, radius 1) at some pixels.
+def lbp_codes(values, figures: Figures) -> np.ndarray:
+    """Rotation-invariant uniform local binary pattern (riu2, 8 points, radius 1) of the foreground's pixels.
 
     Ojala, Pietikäinen & Mäenpää 2002, eq. 9: the number of ones for a uniform pattern (at most two changes
     around the circle), 9 otherwise. Points on the diagonals are interpolated bilinearly, points outside the
@@ -142,57 +160,47 @@ def lbp_codes(values, rows, columns) -> np.ndarray:
 
     Parameters
     ----------
-    values : (9, k) uint8
+    values : (9, k) uint16
         The pixels and their neighbours, as `neighbourhoods` gives them.
-    rows, columns : (k,) int
-        Where the pixels are.
+    figures : Figures
 
     Returns
     -------
     (k,) uint8 in 0 … 9
     """
-    centre = values[0]
-    pattern = np.zeros(len(centre), np.uint8)
+    n = values.shape[1]
+    bits = np.empty((LBP_POINTS, n), bool)
+    np.greater_equal(values[_STRAIGHT], values[0], out=bits[::2])
+    # With s = _STEP / _WHOLE a diagonal point is (1 − s)² centre + s (1 − s) (beside + above) + s² corner:
+    # its difference from the centre has the sign of a whole number.
     wide = values.astype(np.int32)
-    for point, (row_step, column_step) in enumerate(_CIRCLE):
-        place = _PLACE[row_step, column_step]
-        if row_step == 0 or column_step == 0:
-            bit = values[place] >= centre
-        else:
-            # With s = _STEP / _WHOLE the point is (1 − s)² centre + s (1 − s) (beside + above) + s² corner:
-            # its difference from the centre has the sign of a whole number.
-            beside, above, corner = wide[_PLACE[0, column_step]], wide[_PLACE[row_step, 0]], wide[place]
-            difference = (_WHOLE - _STEP) * (beside + above) + _STEP * corner - (2 * _WHOLE - _STEP) * wide[0]
-            bit = difference > 0
-            ties = np.flatnonzero(difference == 0)
-            bit[ties] = _tied_bits(values[:, ties], rows[ties], columns[ties], row_step, column_step)
-        pattern |= bit.view(np.uint8) << np.uint8(point)
-    return _CODE_OF_PATTERN[pattern]
+    straight = wide[_STRAIGHT]
+    difference = straight + straight[[1, 2, 3, 0]]
+    difference *= _WHOLE - _STEP
+    difference += _STEP * wide[_DIAGONAL]
+    difference -= (2 * _WHOLE - _STEP) * wide[0]
+    np.greater(difference, 0, out=bits[1::2])
+    diagonal, tied = np.divmod(np.flatnonzero(difference.ravel() == 0), n)
+    bits[1 + 2 * diagonal, tied] = _tied_bits(values, figures, diagonal, tied)
+    return _CODE_OF_PATTERN.take(np.packbits(bits, axis=0)[0])
 
 
-_CIRCLE = ((0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1), (1, 0), (1, 1))
 _BITS = np.arange(256)[:, None] >> np.arange(LBP_POINTS) & 1
 _CODE_OF_PATTERN = np.where(
     (np.roll(_BITS, 1, axis=1) != _BITS).sum(axis=1) <= 2, _BITS.sum(axis=1), LBP_POINTS + 1
 ).astype(np.uint8)
 
 
-def _tied_bits(values, rows, columns, row_step, column_step) -> np.ndarray:
-    """Whether a diagonal point is at least as bright as the centre (k,) bool, by scikit-image's arithmetic.
-
-    Where it is exactly as bright, the rounding of coordinates and products decides.
+def _tied_bits(values, figures, diagonal, tied) -> np.ndarray:
+    """Whether diagonal points (numbers in `_DIAGONAL_STEPS`) are at least as bright as the centres of the
+    pixels `tied`, by scikit-image's arithmetic: where they are exactly as bright, the rounding decides.
     """
-    row_fraction = _fraction(rows, row_step * _STEP / _WHOLE)
-    column_fraction = _fraction(columns, column_step * _STEP / _WHOLE)
-    top, bottom = min(row_step, 0), max(row_step, 0)
-    left, right = min(column_step, 0), max(column_step, 0)
-
-    def near(row, column):
-        return values[_PLACE[row, column]].astype(np.float64)
-
-    upper = (1 - column_fraction) * near(top, left) + column_fraction * near(top, right)
-    lower = (1 - column_fraction) * near(bottom, left) + column_fraction * near(bottom, right)
-    return (1 - row_fraction) * upper + row_fraction * lower >= values[0]
+    down, right = _DIAGONAL_STEPS[diagonal].T * _STEP / _WHOLE
+    down, right = _fraction(figures.rows[tied], down), _fraction(figures.columns[tied], right)
+    upper_left, upper_right, lower_left, lower_right = values[_AROUND[diagonal].T, tied].astype(np.float64)
+    upper = (1 - right) * upper_left + right * upper_right
+    lower = (1 - right) * lower_left + right * lower_right
+    return (1 - down) * upper + down * lower >= values[0, tied]
 
 
 def _fraction(coordinate, step):

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 
 from crowdcount.model import CounterModel
-from crowdcount.pipeline import QUANTITIES, Pipeline
+from crowdcount.pipeline import PERSON_HEIGHT, QUANTITIES, Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.storage import load_arrays, save_arrays
 from models import CountRegressor, HuberLossRegressor, blocked_quantile, count_metrics, normalised_scores
@@ -149,7 +149,7 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
             n_refinements=0,
         )
         regressor = CountRegressor(regressor).fit(rows[occupied], targets[occupied])
-        return CounterModel(regressor.predictor_, columns, per_cell=True)
+        return CounterModel(regressor.predictor_, columns, per_cell=True, person_height=PERSON_HEIGHT)
 
     def held_out(coef0, lam):
         """Per scene: counts predicted without it, and the share of columns outside the training range."""

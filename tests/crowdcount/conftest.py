@@ -144,7 +144,13 @@ def cell_model(street) -> CounterModel:
     rows = np.concatenate([pipeline.measure(image).features for image in images])
     area = pipeline.quantity_names.index("area")
     regressor = CountRegressor(HuberLossRegressor(lam=1e-4, gamma=0.0)).fit(rows, rows[:, area] / 0.3)
-    return CounterModel(regressor.predictor_, tuple(pipeline.quantity_names), per_cell=True, quantile=0.5)
+    return CounterModel(
+        regressor.predictor_,
+        tuple(pipeline.quantity_names),
+        per_cell=True,
+        quantile=0.5,
+        person_height=pipeline.person_height,
+    )
 
 
 class HtmlReader(HTMLParser):

@@ -281,16 +281,18 @@ class TestCache:
         cv2.imwrite(str(moved.frames / "0003.jpg"), 255 - image)
         assert self.features(moved, tmp_path / "cache")[1] == 16
 
-    def test_another_scene_frames_or_cells_are_measured_anew(self, small, tmp_path):
+    def test_another_scene_frames_cells_or_size_are_measured_anew(self, small, cell_model, tmp_path):
         cache = tmp_path / "cache"
         self.features(small, cache)
         persons = [(100, row, 0.25 * row + 12) for row in (60, 180)]
         assert self.features(small, cache, scene=scene_from(small.scene.size_wh, persons=persons))[1] == 16
         some = np.arange(16) < 9
         assert self.features(small, cache, wanted=some)[1] == 9
-        cells, n_measured = self.features(small, cache, per_cell=True)
+        larger = replace(cell_model, person_height=24.0)
+        assert self.features(small, cache, model=larger)[1] == 16
+        cells, n_measured = self.features(small, cache, model=cell_model)
         assert n_measured == 16
-        again, n_again = self.features(small, cache, per_cell=True)
+        again, n_again = self.features(small, cache, model=cell_model)
         assert n_again == 0
         assert (again.features == cells.features).all()
 
@@ -376,12 +378,18 @@ class TestEvaluate:
             evaluate(replace(linear, counts=np.full(200, np.nan)), model)
 
     def test_a_model_of_other_features_is_an_error(self, street, trained, linear, cell_model):
-        for dataset, model in ((linear, trained.model), (street.dataset(), train(linear).model)):
-            with pytest.raises(ModelError, match="other columns") as caught:
+        for dataset, model, problem in (
+            (linear, trained.model, "other columns"),
+            (street.dataset(), train(linear).model, "trained on ready-made features"),
+            (linear, cell_model, "holds ready-made features"),
+        ):
+            with pytest.raises(ModelError, match=problem) as caught:
                 evaluate(dataset, model)
             assert "\n" not in str(caught.value)
-        with pytest.raises(ModelError, match="ready-made features"):
-            evaluate(linear, cell_model)
+
+    def test_a_model_of_an_earlier_version_is_an_error(self, street, trained):
+        with pytest.raises(ModelError, match="as an earlier version measured it; train it again"):
+            evaluate(street.dataset(), replace(trained.model, person_height=None))
 
 
 class TestLocalCounts:

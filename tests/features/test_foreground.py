@@ -19,9 +19,9 @@ from features.foreground import (
 WIDTH, HEIGHT = 160, 120
 ROI = np.ones((HEIGHT, WIDTH), bool)
 PERSON = 44
-#: Frames per second that choose the median and the mixture.
+#: Frames per second of still images taken now and then, and of video.
 LOW, HIGH = 1.0, 10.0
-both_models = pytest.mark.parametrize("rate", [LOW, HIGH], ids=["median", "mixture"])
+both_rates = pytest.mark.parametrize("rate", [LOW, HIGH], ids=["stills", "video"])
 
 
 def tiles(seed=0):
@@ -98,7 +98,7 @@ def empty_scene():
 
 
 class TestMasks:
-    @both_models
+    @both_rates
     def test_fit_people_who_walk(self, rate):
         clip = list(walk(Camera(), 60))
         segmenter = learnt(rate, (frame for frame, _ in clip))
@@ -111,7 +111,7 @@ class TestMasks:
         assert min(overlaps) > 0.7
         assert np.mean(overlaps) > 0.85
 
-    @both_models
+    @both_rates
     def test_leave_out_most_of_a_cast_shadow(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         person, shadow = person_mask(50, 90), np.zeros_like(ROI)
@@ -120,7 +120,7 @@ class TestMasks:
         assert overlap(found, person) > 0.7
         assert found[shadow & ~person].mean() < 0.2
 
-    @both_models
+    @both_rates
     def test_lie_inside_the_region_of_interest(self, rate):
         roi = ROI.copy()
         roi[:, 80:] = False
@@ -130,75 +130,24 @@ class TestMasks:
         assert not (found & ~roi).any()
         assert overlap(found, person_mask(40, 90)) > 0.7
 
-    @both_models
+    @both_rates
     def test_hold_who_stands_from_the_first_frame_on_and_leaves_later(self, rate):
         camera, person = Camera(), person_mask(70, 100)
         clip = [camera(person) if k < 40 else camera() for k in range(120)]
         found = learnt(rate, clip).apply(clip[0])
         assert overlap(found.mask, person) > 0.7
 
-    @both_models
+    @both_rates
     def test_are_the_same_on_a_second_run(self, rate):
         clip = [frame for frame, _ in walk(Camera(), 20)]
         first, second = learnt(rate, clip), learnt(rate, clip)
         assert all((first.apply(frame).mask == second.apply(frame).mask).all() for frame in clip)
 
 
-class TestHalfSize:
-    """Large video frames are segmented at half their size."""
-
-    def test_masks_fit_nearly_as_well(self, monkeypatch):
-        camera = Camera()
-        frames, truth = zip(*walk(camera, 40), strict=True)
-        whole = Segmenter(HIGH, ROI)
-        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", ROI.size - 1)
-        half = Segmenter(HIGH, ROI)
-        assert (whole.size_wh, half.size_wh) == ((WIDTH, HEIGHT), (WIDTH // 2, HEIGHT // 2))
-        overlaps = []
-        for segmenter in (whole, half):
-            segmenter.learn(frames)
-            masks = [segmenter.apply(frame).mask for frame in frames]
-            assert masks[0].shape == ROI.shape
-            overlaps.append(np.mean([overlap(mask, true) for mask, true in zip(masks, truth, strict=True)]))
-        assert overlaps[0] > 0.95
-        assert overlaps[1] > 0.85
-
-    def test_frames_may_come_reduced_for_learning(self, monkeypatch):
-        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", ROI.size - 1)
-        frames = [frame for frame, _ in walk(Camera(), 20)]
-        reduced = [cv2.resize(f, (WIDTH // 2, HEIGHT // 2), interpolation=cv2.INTER_AREA) for f in frames]
-        masks = []
-        for given in (frames, reduced):
-            segmenter = Segmenter(HIGH, ROI)
-            segmenter.learn(given)
-            masks.append(segmenter.apply(frames[7]).mask)
-        assert (masks[0] == masks[1]).all()
-        assert masks[0].any()
-
-    def test_odd_sizes_and_thin_regions(self, monkeypatch):
-        monkeypatch.setattr(foreground, "FULL_SIZE_PIXELS", 1000)
-        roi = np.zeros((119, 159), bool)
-        roi[:, 31] = True
-        segmenter = Segmenter(HIGH, roi)
-        segmenter.learn([np.full((119, 159, 3), 100, np.uint8)] * 8)
-        frame = np.full((119, 159, 3), 100, np.uint8)
-        frame[40:80, 20:50] = 250
-        mask = segmenter.apply(frame).mask
-        assert mask[45:75, 31].all()
-        assert not mask[~roi].any()
-
-    @pytest.mark.parametrize("rate", [LOW, HIGH])
-    def test_low_rates_and_small_frames_keep_their_size(self, rate):
-        assert Segmenter(rate, ROI).size_wh == (WIDTH, HEIGHT)
-        large = np.ones((400, 400), bool)
-        assert Segmenter(LOW, large).size_wh == (400, 400)
-        assert Segmenter(HIGH, large).size_wh == (200, 200)
-
-
 class TestStandingPeople:
     ABSORPTION_S = 30.0
 
-    @both_models
+    @both_rates
     def test_stay_for_the_stated_time_and_are_absorbed_in_the_end(self, monkeypatch, empty_scene, rate):
         monkeypatch.setattr(foreground, "ABSORPTION_S", self.ABSORPTION_S)
         segmenter, camera = empty_scene(rate)
@@ -214,7 +163,7 @@ class TestStandingPeople:
 
 
 class TestLight:
-    @both_models
+    @both_rates
     @pytest.mark.parametrize("where", ["everywhere", "left to right", "a corner"])
     def test_slow_drift_is_no_foreground(self, rate, where):
         x = np.linspace(-1, 1, WIDTH, dtype=np.float32)[None, :, None]
@@ -232,14 +181,14 @@ class TestLight:
         found = segmenter.apply(camera(person, gain=gains[-1]))
         assert overlap(found.mask, person) > 0.7
 
-    @both_models
+    @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()
         clip = [camera(gain=gain) for gain in np.linspace(0.65, 1.2, 60)]
         segmenter = learnt(rate, clip)
         assert [segmenter.apply(frame).flags for frame in clip[:10]] == [()] * 10
 
-    @both_models
+    @both_rates
     @pytest.mark.parametrize("gain", [0.6, 1.4])
     def test_a_sudden_change_is_flagged_learnt_and_over(self, empty_scene, rate, gain):
         segmenter, camera = empty_scene(rate)
@@ -255,7 +204,7 @@ class TestLight:
             assert found.flags == ()
             assert overlap(found.mask, person) > 0.7
 
-    @both_models
+    @both_rates
     def test_a_lamp_over_most_of_the_scene_is_learnt(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         lamp = np.ones((HEIGHT, WIDTH, 1), np.float32)
@@ -275,7 +224,7 @@ class TestLight:
 
 
 class TestCamera:
-    @both_models
+    @both_rates
     @pytest.mark.parametrize("shift", [(5, -3), (-25, 20)], ids=["knocked", "turned away"])
     def test_a_move_is_flagged_until_it_comes_back(self, empty_scene, rate, shift):
         segmenter, camera = empty_scene(rate)
@@ -300,7 +249,7 @@ class TestCamera:
         assert {flags for one in settled for flags in one.flags} == {"camera_moved"}
         assert max(one.mask.mean() for one in settled) < 0.01
 
-    @both_models
+    @both_rates
     def test_a_crowd_is_no_move(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         rng = np.random.default_rng(5)
@@ -315,7 +264,7 @@ class TestCamera:
 
 
 class TestWithoutSamples:
-    @both_models
+    @both_rates
     def test_the_first_frames_are_for_learning(self, rate):
         segmenter = Segmenter(rate, ROI)
         clip = list(walk(Camera(), (MIN_LEARNING_FRAMES + 4) * max(1, round(rate / 2))))

@@ -7,7 +7,7 @@ the columns of its family as `features` defines them.
 import cv2
 import numpy as np
 
-from features.edges import BOX_SIDES, CANNY_HIGH, CANNY_LOW
+from features.edges import BOX_SIDES, CANNY_HIGH, CANNY_LOW, REACH
 from features.geometry import Geometry
 from features.size import N_ORIENTATIONS, orientation_bins, ratio
 from features.texture import N_LBP_CODES, N_LEVELS
@@ -60,6 +60,8 @@ def size_features(mask, geometry: Geometry) -> np.ndarray:
 def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:
     """Edges by direction, and their Minkowski dimension."""
     gradient_x, gradient_y = cv2.Sobel(grey, cv2.CV_16S, 1, 0), cv2.Sobel(grey, cv2.CV_16S, 0, 1)
+    near = cv2.dilate(mask.view(np.uint8), np.ones((2 * REACH + 1, 2 * REACH + 1), np.uint8)) > 0
+    gradient_x[~near], gradient_y[~near] = 0, 0
     edges = cv2.Canny(gradient_x, gradient_y, CANNY_LOW, CANNY_HIGH)
     pixels = np.flatnonzero((edges > 0) & mask)
     lengths = (1.0 / geometry.person_height).ravel()[pixels]

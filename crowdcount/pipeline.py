@@ -242,13 +242,14 @@ class Pipeline:
         mask = joined.view(bool) & self.geometry.roi
         n_blobs, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
         pixels = np.flatnonzero(mask)
-        rows, columns = np.divmod(pixels, mask.shape[1])
-        blobs = labels.ravel()[pixels]
+        rows = pixels // mask.shape[1]
+        blobs = labels.ravel().take(pixels)
         bottoms = np.zeros(n_blobs, np.intp)
         bottoms[blobs] = rows  # which rise: the last one stays
         by_top, by_foot = self._ends
-        heights = np.minimum(by_foot[bottoms[blobs], columns], by_top[rows, columns])
+        feet = pixels + mask.shape[1] * (bottoms.take(blobs) - rows)
+        heights = np.minimum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
         areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
-        kept = areas[blobs] >= LEAST_BLOB
+        kept = (areas >= LEAST_BLOB).take(blobs)
         mask.ravel()[pixels[~kept]] = False
         return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])

@@ -4,7 +4,6 @@ import cv2
 import numpy as np
 
 from .geometry import Figures, Geometry
-from .patches import by_patch
 from .schema import Quantity
 from .size import N_ORIENTATIONS, orientation_bins
 
@@ -16,12 +15,17 @@ QUANTITIES = (
 
 #: Hysteresis thresholds of the Canny detector, grey levels per pixel times the Sobel kernel's weight of 4.
 CANNY_LOW, CANNY_HIGH = 60, 140
+#: Edges count to so many pixels around the foreground, where they may join edges inside.
+REACH = 4
+_AROUND = np.ones((2 * REACH + 1, 2 * REACH + 1), np.uint8)
 #: Side lengths of the boxes that cover the edges, pixels; `Geometry.boxes` has them from the second on.
 BOX_SIDES = (1, 2, 4, 8, 16)
 
 
 def edge_features(grey, figures: Figures) -> np.ndarray:
     """Measure the edges view: Canny edges inside the foreground.
+
+    A strong edge farther than `REACH` from the foreground does not bring in weak ones that lead to it.
 
     Parameters
     ----------
@@ -34,21 +38,15 @@ def edge_features(grey, figures: Figures) -> np.ndarray:
     (n_regions, 8) float64
         Columns as `QUANTITIES`. No edges give zeros.
     """
-    gradient_x, gradient_y, edges = by_patch(figures.patches, grey, _gradients_and_edges)
-    on_edge = np.flatnonzero(edges.ravel()[figures.pixels])
+    near = cv2.dilate(figures.mask.view(np.uint8), _AROUND)
+    gradients = [cv2.copyTo(cv2.Sobel(grey, cv2.CV_16S, *axis), near) for axis in ((1, 0), (0, 1))]
+    edges = cv2.Canny(*gradients, CANNY_LOW, CANNY_HIGH)
+    on_edge = np.flatnonzero(edges.ravel().take(figures.pixels))
     pixels = figures.pixels[on_edge]
-    directions = orientation_bins(
-        gradient_x.ravel()[pixels].astype(np.float32), gradient_y.ravel()[pixels].astype(np.float32)
-    )
+    directions = orientation_bins(*(one.ravel().take(pixels).astype(np.float32) for one in gradients))
     directed = figures.sums(figures.lengths[on_edge], directions, N_ORIENTATIONS, on_edge)
     dimension = minkowski_dimension(pixels, figures.geometry)
     return np.hstack([directed.sum(axis=1, keepdims=True), directed, dimension[:, None]])
-
-
-def _gradients_and_edges(grey):
-    gradient_x = cv2.Sobel(grey, cv2.CV_16S, 1, 0)
-    gradient_y = cv2.Sobel(grey, cv2.CV_16S, 0, 1)
-    return gradient_x, gradient_y, cv2.Canny(gradient_x, gradient_y, CANNY_LOW, CANNY_HIGH)
 
 
 def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
@@ -69,10 +67,10 @@ def minkowski_dimension(pixels, geometry: Geometry) -> np.ndarray:
     """
     by_part = np.bincount(geometry.parts[pixels], minlength=geometry.n_parts).astype(np.float64)
     counts = [geometry.total(by_part)]
-    occupied = (slice(None), pixels)
+    occupied = pixels
     for box_of, region_of in geometry.boxes:
         is_occupied = np.zeros(len(region_of), bool)
-        is_occupied[box_of[occupied]] = True
+        is_occupied[box_of.take(occupied, axis=-1)] = True
         occupied = np.flatnonzero(is_occupied)
         counts.append(np.bincount(region_of[occupied], minlength=geometry.n_regions))
     log_counts = np.log(np.maximum(counts, 1))

@@ -6,8 +6,6 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from .patches import patches_of
-
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
@@ -106,11 +104,14 @@ class Geometry:
         region, row, column = (array.ravel() for array in np.broadcast_arrays(regions, rows, columns))
         levels = []
         for _ in range(4):
-            row, column = row // 2, column // 2
+            row, column, height, width = row // 2, column // 2, (height + 1) // 2, (width + 1) // 2
             code = (region.astype(np.int64) * height + row) * width + column
-            _, first, number = np.unique(code, return_index=True, return_inverse=True)
-            region, row, column = region[first], row[first], column[first]
-            levels.append((number.ravel().astype(np.int32), region))
+            is_box = np.zeros(self.n_regions * height * width, bool)
+            is_box[code] = True
+            boxes = np.flatnonzero(is_box)
+            levels.append((np.searchsorted(boxes, code).astype(np.int32), boxes // (height * width)))
+            region, place = np.divmod(boxes, height * width)
+            row, column = np.divmod(place, width)
         by_pixel = np.full(self.grids.reshape(len(self.grids), -1).shape, -1, np.int32)
         by_pixel[:, inside] = levels[0][0].reshape(regions.shape)
         levels[0] = (by_pixel, levels[0][1])
@@ -138,27 +139,22 @@ class Figures:
         Height of the person that each of these pixels belongs to; by default as the geometry has it.
     blobs : (k,) int, optional
         Number of the connected blob that each of these pixels belongs to; by default they are sought.
-    patches : list of Patch, optional
-        Patches whose cores hold the foreground.
     """
 
-    def __init__(
-        self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None, patches=None
-    ):
+    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None):
         self.mask = mask
         self.geometry = geometry
         self.pixels = np.flatnonzero(mask) if pixels is None else pixels
-        heights = geometry.person_height.ravel()[self.pixels] if heights is None else heights
+        heights = geometry.person_height.ravel().take(self.pixels) if heights is None else heights
         #: (k,) float32: length of each pixel in person heights, its area in squared ones.
         self.lengths = 1.0 / heights
         self.areas = self.lengths**2
         #: (k,) int32: the geometry's part that each pixel lies in.
-        self.parts = geometry.parts[self.pixels]
+        self.parts = geometry.parts.take(self.pixels)
         if blobs is None:
             _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
-            blobs = labels.ravel()[self.pixels]
+            blobs = labels.ravel().take(self.pixels)
         self.blobs = blobs
-        self.patches = patches_of(mask) if patches is None else patches
 
     @cached_property
     def rows(self) -> np.ndarray:

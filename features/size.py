@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 
 from .geometry import Figures
-from .patches import by_patch
 from .schema import Quantity
 
 N_ORIENTATIONS = 6
@@ -58,10 +57,13 @@ def size_features(figures: Figures) -> np.ndarray:
     """
     area = figures.sums(figures.areas)
 
-    inner, normal_x, normal_y = by_patch(figures.patches, figures.mask.view(np.uint8), _inner_and_normals)
-    on_outline = np.flatnonzero(inner.ravel()[figures.pixels] == 0)
+    mask = figures.mask.view(np.uint8)
+    inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE)
+    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
+    normal_x, normal_y = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    on_outline = np.flatnonzero(inner.ravel().take(figures.pixels) == 0)
     outline = figures.pixels[on_outline]
-    directions = orientation_bins(normal_x.ravel()[outline], normal_y.ravel()[outline])
+    directions = orientation_bins(normal_x.ravel().take(outline), normal_y.ravel().take(outline))
     directed = figures.sums(figures.lengths[on_outline], directions, N_ORIENTATIONS, on_outline)
 
     blob_areas = np.bincount(figures.blobs, figures.areas)
@@ -70,9 +72,3 @@ def size_features(figures: Figures) -> np.ndarray:
 
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])
-
-
-def _inner_and_normals(mask):
-    inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE)
-    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
-    return inner, cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)

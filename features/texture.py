@@ -33,17 +33,17 @@ N_LBP_CODES = LBP_POINTS + 2
 #: of its co-occurrence pairs, in the order of `ANGLES`.
 _NEIGHBOURHOOD = ((0, 0), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
 _STRAIGHT, _DIAGONAL = slice(1, None, 2), slice(2, None, 2)
-#: For each diagonal neighbour: the steps (rows, columns) to it, and where in `_NEIGHBOURHOOD` the four pixels
-#: around its point are: upper left and right, lower left and right.
-_DIAGONAL_STEPS = np.array(_NEIGHBOURHOOD[_DIAGONAL])
-_AROUND = np.array([
-    [_NEIGHBOURHOOD.index((row, column)) for row in (min(down, 0), max(down, 0))
-     for column in (min(right, 0), max(right, 0))]
-    for down, right in _DIAGONAL_STEPS.tolist()
-])  # fmt: skip
 #: Distance of a diagonal point from the pixel's rows and columns, rounded as scikit-image rounds it, in parts
 #: of `_WHOLE`.
 _STEP, _WHOLE = 70711, 100_000
+#: The diagonal points (rows, columns) from the pixel, and where in `_NEIGHBOURHOOD` the four pixels around
+#: each are: upper left and right, lower left and right.
+_DIAGONAL_POINTS = np.array(_NEIGHBOURHOOD[_DIAGONAL]).T * _STEP / _WHOLE
+_AROUND = np.array([
+    [_NEIGHBOURHOOD.index((row, column)) for row in (min(down, 0), max(down, 0))
+     for column in (min(right, 0), max(right, 0))]
+    for down, right in _NEIGHBOURHOOD[_DIAGONAL]
+]).T  # fmt: skip
 
 QUANTITIES = (
     *(Quantity(f"glcm_{name}_{angle}", "texture", unit, additive=False)
@@ -192,12 +192,13 @@ _CODE_OF_PATTERN = np.where(
 
 
 def _tied_bits(values, figures, diagonal, tied) -> np.ndarray:
-    """Whether diagonal points (numbers in `_DIAGONAL_STEPS`) are at least as bright as the centres of the
+    """Whether diagonal points (their numbers) are at least as bright as the centres of the
     pixels `tied`, by scikit-image's arithmetic: where they are exactly as bright, the rounding decides.
     """
-    down, right = _DIAGONAL_STEPS[diagonal].T * _STEP / _WHOLE
-    down, right = _fraction(figures.rows[tied], down), _fraction(figures.columns[tied], right)
-    upper_left, upper_right, lower_left, lower_right = values[_AROUND[diagonal].T, tied].astype(np.float64)
+    down, right = _DIAGONAL_POINTS.take(diagonal, axis=1)
+    down, right = _fraction(figures.rows.take(tied), down), _fraction(figures.columns.take(tied), right)
+    around = _AROUND.take(diagonal, axis=1) * values.shape[1] + tied
+    upper_left, upper_right, lower_left, lower_right = values.ravel().take(around).astype(np.float64)
     upper = (1 - right) * upper_left + right * upper_right
     lower = (1 - right) * lower_left + right * lower_right
     return (1 - down) * upper + down * lower >= values[0, tied]

@@ -5,7 +5,7 @@ Source: J. Cavazza and V. Murino, "Active Regression with Adaptive Huber Loss" (
 
 import warnings
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from numbers import Integral, Real
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .graphs import neighbor_laplacian
 from .kernels import DUAL_ROWS, Expansion, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
-from .labels import check_labels
+from .labels import check_labels, check_rows
 from .objective import FeatureRows, Manifold, Minimizer, Objective
 from .pruning import Refinements, refine
 
@@ -145,7 +145,7 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Fit to X (n, d) and y (n,), NaN where a row has no label; at least one label is needed."""
-        X = validate_data(self, X, dtype=np.float64)
+        X = check_rows(self, X)
         y = check_labels(X, y)
         self._check_parameters()
         views = self._resolve_views(X.shape[1])
@@ -366,4 +366,4 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
 
 
 def _slices(sizes: list[int]) -> list[slice]:
-    return [slice(start, end) for start, end in pairwise(np.cumsum([0, *sizes]).tolist())]
+    return [slice(start, end) for start, end in pairwise(accumulate(sizes, initial=0))]

@@ -1,7 +1,21 @@
-"""What a regressor learns: one label per row."""
+"""What a regressor learns from: rows, and one label per row."""
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+
+def check_rows(estimator: BaseEstimator, X) -> np.ndarray:
+    """X as finite float64 (n, d) for a fit of `estimator`, as scikit-learn's validate_data has it.
+
+    A plain array of such numbers is taken as it is: that it is no data frame takes longer to find out than
+    a small fit.
+    """
+    if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size and np.isfinite(X).all():
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)  # of a fit before
+        return X
+    return validate_data(estimator, X, dtype=np.float64)
 
 
 def check_labels(X: np.ndarray, y, *, all_rows: bool = False) -> np.ndarray:

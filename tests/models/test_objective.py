@@ -81,6 +81,18 @@ def test_the_certificate_is_the_least_violation_among_all_w_of_a_function(object
     assert objective.violation(moved, kept) == pytest.approx(expected)
 
 
+def test_held_out_predictions_do_not_know_their_label(objective):
+    kept = some_labels(objective)
+    predictions = objective.held_out_predictions(kept)
+    without = kept & (np.arange(len(kept)) % 5 != 1)
+    expected = objective.y - objective.minimize(without).residuals
+    np.testing.assert_allclose(predictions[1::5], expected[1::5], atol=1e-12)
+    alone = np.arange(len(kept)) == 2
+    np.testing.assert_allclose(
+        objective.held_out_predictions(alone)[2], (objective.y - objective.minimize(alone).residuals)[2]
+    )
+
+
 def test_manifold_gram_and_products_agree(objective):
     if objective.manifold is None:
         pytest.skip("no manifold")

@@ -34,6 +34,33 @@ def test_a_run_that_the_model_misses_is_not_taken_for_wrong_labels(length):
     assert outlier_threshold(scattered, 30.0) < 6
 
 
+def test_an_error_that_grows_with_the_count_is_not_taken_for_wrong_labels():
+    random = np.random.default_rng(0)
+    counts = random.permutation(np.linspace(0, 50, 500))
+    predictions = counts + random.normal(size=500)
+    noise = np.exp(counts / 15)
+    residuals = noise * random.normal(size=500)
+    assert outlier_threshold(residuals, 50.0) < 40
+    assert outlier_threshold(residuals, 50.0, predictions) == np.inf
+    residuals[::25] = 8 * noise[::25]
+    largest = outlier_threshold(residuals, 50.0, predictions)
+    assert (np.abs(residuals) > largest).sum() <= 15
+    assert largest < 8 * noise[::25].max()
+
+
+def test_a_model_that_misses_the_largest_values_keeps_their_labels():
+    """An exponential by a line: its residuals are largest at the top, which every tenth row reaches."""
+    rows = np.tile(np.linspace(-1, 1, 14), 20)[:, None] * [1, 1]
+    rows[:, 1] = RANDOM.normal(size=280)
+    y = np.exp(4 * rows[:, 0]) + RANDOM.normal(size=280)
+    settings = {"lam": 1e-6, "gamma": 0.0, "kernel": "poly", "kernel_params": {"degree": 2}}
+    assert (HuberLossRegressor(**settings).fit(rows, y - y.mean()).removed_at_ == -1).all()
+    wrong = np.array([18, 110, 200])
+    y[wrong] += 60
+    removed = HuberLossRegressor(**settings).fit(rows, y - y.mean()).removed_at_ > 0
+    assert np.flatnonzero(removed).tolist() == wrong.tolist()
+
+
 def test_residuals_below_a_thousandth_of_the_labels_never_count():
     residuals = np.zeros(100)
     residuals[3] = 0.02
@@ -45,7 +72,7 @@ def test_residuals_below_a_thousandth_of_the_labels_never_count():
 
 def test_labels_that_went_before_count_in_the_share():
     residuals = np.resize([1.0, -1.0], 484)
-    residuals[::11] = np.resize([20, 4.05, -20, -4.05], 44)  # 4.05: 2.7 standard deviations
+    residuals[::11] = np.resize([20, 3.78, -20, -3.78], 44)  # 3.78: 2.55 standard deviations
     left = np.abs(residuals) < 10
     assert outlier_threshold(residuals[left], 30.0) == np.inf
     assert outlier_threshold(residuals, 30.0) == 1

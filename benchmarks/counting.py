@@ -21,7 +21,6 @@ import cv2
 import numpy as np
 
 from crowdcount.counting import open_counting
-from crowdcount.pipeline import reduced
 from crowdcount.video import open_source
 from features.edges import edge_features
 from features.size import size_features
@@ -106,7 +105,7 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     segmenter, size_wh = pipeline._segmenter, pipeline.size_wh
     mixture = cv2.createBackgroundSubtractorMOG2()
     small = [pipeline.reduced(image) for image in images]
-    greys = [reduced(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), size_wh) for image in images]
+    greys = [cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for image in small]
     masks = [segmenter.apply(image).mask for image in small]
     figures = [pipeline.figures(mask.copy()) for mask in masks]
     rows = [pipeline.measure(image).features for image in images]
@@ -118,9 +117,7 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     stages = {
         "reducing the frame": lambda k: pipeline.reduced(images[k]),
         "foreground": lambda k: segmenter.apply(small[k]),
-        "brightness at the working size": lambda k: reduced(
-            cv2.cvtColor(images[k], cv2.COLOR_BGR2GRAY), size_wh
-        ),
+        "brightness": lambda k: cv2.cvtColor(small[k], cv2.COLOR_BGR2GRAY),
         "people in the foreground": lambda k: pipeline.figures(masks[k].copy()),
         "size view": lambda k: size_features(figures[k]),
         "edges view": lambda k: edge_features(greys[k], figures[k]),

@@ -93,9 +93,9 @@ def cell_grid(scene: Scene) -> tuple[int, int]:
 
 
 def reduced(image, size_wh: tuple[int, int]) -> np.ndarray:
-    """An image (H, W, …) uint8 at a smaller size: halved as often as can be, then interpolated."""
+    """An image (H, W, …) uint8 at a smaller size: halved while three times as large, then interpolated."""
     height, width = image.shape[:2]
-    while width >= 2 * size_wh[0] and height >= 2 * size_wh[1]:
+    while width >= 3 * size_wh[0] and height >= 3 * size_wh[1]:
         width, height = width // 2, height // 2
         image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
     if (width, height) == size_wh:

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+import cv2
 import numpy as np
 
 from benchmarks.counting import looped, run_alone
@@ -33,6 +34,7 @@ from crowdcount.batch.work import Job, counts_table, file_digest, write_result
 from crowdcount.batch.worker import Outcome
 from crowdcount.counting import count
 from crowdcount.results import FrameCount
+from crowdcount.video import open_source
 from samples.make import write_clip
 from samples.scenes import preset
 
@@ -162,24 +164,47 @@ def memory(short: int, long: int, clip: str | None) -> None:
 @main.command()
 @click.argument("clip", type=click.Path(exists=True))
 @click.option("--segment", default=60.0, show_default=True, help="Length of the parts, seconds.")
-@click.option("--warm-up", multiple=True, type=float, default=(0.0, 10.0, 30.0, 60.0), show_default=True)
-def seams(clip: str, segment: float, warm_up: tuple[float, ...]) -> None:
+@click.option("--warm-up", multiple=True, type=float, default=(0.0, 5.0, 15.0, 60.0), show_default=True)
+@click.option("--frames", type=int, help="Loop the clip, as motion JPEG, until it has so many frames.")
+@click.option("--every", default=1, show_default=True, help="Count each so many frames.")
+@click.option("--dim", type=int, help="Halve the light from this frame on.")
+def seams(
+    clip: str, segment: float, warm_up: tuple[float, ...], frames: int | None, every: int, dim: int | None
+) -> None:
     """Print how counts of CLIP in parts differ from those of an unsplit run."""
     import pyarrow.parquet as parquet
 
-    whole = np.array([row.count for row in count(clip)])
-    for warm_up_s in warm_up:
-        with tempfile.TemporaryDirectory() as out:
-            options = Options(segment_s=segment, warm_up_s=warm_up_s)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if frames is not None:
+            clip = looped(clip, folder, frames)
+        if dim is not None:
+            clip = dimmed(clip, folder, dim)
+        whole = np.array([row.count for row in count(clip, every=every)])
+        for warm_up_s in warm_up:
+            out = folder / f"{warm_up_s:g}"
+            options = Options(every=every, segment_s=segment, warm_up_s=warm_up_s)
             run_batch(plan_videos([clip]), out, LocalEngine(2), options, _Silent())
-            (result,) = Path(out).glob("camera=*/*/*")
+            (result,) = out.glob("camera=*/*/*")
             found = np.array(parquet.ParquetFile(result).read(["count"])["count"])
-        difference = np.abs(found - whole)
-        click.echo(
-            f"warm-up {warm_up_s:g} s: mean {whole.mean():.3f}, mean difference {difference.mean():.4f}, "
-            f"95 % below {np.quantile(difference, 0.95):.3f}, largest {difference.max():.3f}, "
-            f"difference of the means {abs(found.mean() - whole.mean()):.4f}"
-        )
+            difference = np.abs(found - whole)
+            click.echo(
+                f"warm-up {warm_up_s:g} s: mean {whole.mean():.3f}, mean difference {difference.mean():.4f}, "
+                f"95 % below {np.quantile(difference, 0.95):.4f}, largest {difference.max():.4f}, "
+                f"difference of the means {abs(found.mean() - whole.mean()):.4f}"
+            )
+
+
+def dimmed(clip: str, folder: Path, first: int) -> str:
+    """A motion JPEG file of a clip whose light is halved from a frame on, as when lamps go out."""
+    path = folder / "dimmed.avi"
+    with open_source(clip) as source:
+        codec = cv2.VideoWriter.fourcc(*"MJPG")
+        writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, codec, source.info.fps, source.info.size_wh)
+        for frame in source.frames():
+            writer.write(frame.image_bgr // 2 if frame.index >= first else frame.image_bgr)
+        writer.release()
+    return str(path)
 
 
 class _Instant:

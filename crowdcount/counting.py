@@ -76,6 +76,7 @@ class Counting:
         latest: bool,
         learning: Sequence[np.ndarray] | None = None,
         directions: bool = False,
+        kept: Sequence[Landmark] | None = None,
     ):
         self.info: SourceInfo = source.info
         self.scene = scene
@@ -97,6 +98,16 @@ class Counting:
         if model.profile is not None:
             self._band_rows = Depth.of(scene).rows(len(model.profile.center))
         learn_scene(self._pipeline, source, learning)
+        if kept is not None:
+            self._resume(kept)
+
+    def _resume(self, kept: Sequence[Landmark]) -> None:
+        frames = []
+        for mark in kept:
+            with closing(self._source.frames(mark)) as found:
+                frames.append(next(found).image_bgr)
+        frames = [self._pipeline.reduced(frame) for frame in frames if frame is not None]
+        self._pipeline.resume(self._start.frame // self.every, frames)
 
     @property
     def expected_frames(self) -> int | None:
@@ -229,6 +240,7 @@ def open_counting(
     latest: bool = False,
     learning: Sequence[np.ndarray] | None = None,
     directions: bool = False,
+    kept: Sequence[Landmark] | None = None,
 ) -> Iterator[Counting]:
     """Open a source for counting and close it in the end.
 
@@ -257,6 +269,9 @@ def open_counting(
         What to learn the empty scene from, in place of the source's own `learning_frames`.
     directions : bool
         Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
+    kept : sequence of Landmark, optional
+        Of a `start` that is a Landmark too, the frames before it that the background is learnt from, so that
+        the counts are those of a pass over the whole footage: see `features.foreground.kept_frames`.
 
     Raises
     ------
@@ -276,7 +291,7 @@ def open_counting(
                 "leave out latest, or count every Nth frame"
             )
         scene = choose_scene(scene, model, opened)
-        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning, directions)
+        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning, directions, kept)
 
 
 def count(

@@ -187,6 +187,10 @@ class Pipeline:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage, reduced or not."""
         self._segmenter.learn([self.reduced(frame) for frame in frames_bgr])
 
+    def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
+        """Go on in the middle of the footage: see `Segmenter.resume`; frames reduced or not."""
+        self._segmenter.resume(n_frames, [self.reduced(frame) for frame in kept_bgr])
+
     def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
         """What `learn` needs of a frame (H, W, 3) uint8: a copy at the working size."""
         return reduced(frame_bgr, self.size_wh)

@@ -63,12 +63,17 @@ class MedianBackground:
     ----------
     rate : float
         Frames per second, for the speed of absorption.
+
+    Attributes
+    ----------
+    n_frames : int
+        Frames applied so far: each `window_step`-th is kept.
     """
 
     def __init__(self, rate: float):
         self._window = deque(maxlen=LEARNING_FRAMES)
-        self._window_step = max(1, round(2 * ABSORPTION_S * rate / LEARNING_FRAMES))
-        self._n_frames = 0
+        self._window_step = window_step(rate)
+        self.n_frames = 0
 
     def learn(self, frames: np.ndarray) -> None:
         """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten."""
@@ -85,14 +90,18 @@ class MedianBackground:
 
     def apply(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground, and keep it for learning."""
-        self._n_frames += 1
-        if self._n_frames % self._window_step == 0:
-            self._window.append(frame_bgr)
-            if len(self._window) == LEARNING_FRAMES:
-                window = list(self._window)
-                self.learn(np.stack(window))
-                self._window.extend(window[LEARNING_FRAMES // 2 :])
+        self.n_frames += 1
+        if self.n_frames % self._window_step == 0:
+            self.keep(frame_bgr)
         return self.segment(frame_bgr)
+
+    def keep(self, frame_bgr: np.ndarray) -> None:
+        """Put a (H, W, 3) uint8 frame into the window, and learn from it when it is full."""
+        self._window.append(frame_bgr)
+        if len(self._window) == LEARNING_FRAMES:
+            window = list(self._window)
+            self.learn(np.stack(window))
+            self._window.extend(window[LEARNING_FRAMES // 2 :])
 
     def segment(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground."""
@@ -103,6 +112,22 @@ class MedianBackground:
         shadow = is_shadow(frame_bgr.ravel().take(channels).T, self.image.ravel().take(channels).T)
         mask.ravel()[changed[shadow]] = 0
         return mask
+
+
+def window_step(rate: float) -> int:
+    """Of every so many frames, at `rate` per second, a background keeps one to learn from."""
+    return max(1, round(2 * ABSORPTION_S * rate / LEARNING_FRAMES))
+
+
+def kept_frames(n_frames: int, rate: float) -> list[int]:
+    """Which of the first `n_frames` frames, numbered from 0, `Segmenter.resume` needs: 89 at the most.
+
+    They are those from which the background was learnt last, and those that were kept since.
+    """
+    step, half = window_step(rate), LEARNING_FRAMES // 2
+    n_kept = n_frames // step
+    first = half * max(0, (n_kept - LEARNING_FRAMES) // half)
+    return [step * (k + 1) - 1 for k in range(first, n_kept)]
 
 
 def median_of(frames: np.ndarray) -> np.ndarray:
@@ -251,6 +276,20 @@ class Segmenter:
         self._learning_for = None
         if self._watch is None:
             self._watch = CameraWatch(reference)
+
+    def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
+        """Go on, in the scene just learnt, as if `n_frames` frames had been applied.
+
+        Parameters
+        ----------
+        n_frames : int
+        kept_bgr : sequence of (H, W, 3) uint8
+            Those of them that `kept_frames` names.
+        """
+        for frame in kept_bgr:
+            self._model.keep(self._evened(frame, self.reference_bgr)[0])
+        self._model.n_frames = n_frames
+        self._n_frames = n_frames - 1
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""

@@ -20,7 +20,7 @@ from . import work
 from .catalogue import Catalogue, settings_digest
 from .engines import Engine, Finished, Progress
 from .plan import Video
-from .segments import SEGMENT_S, WARM_UP_S, Segment, seams, segments
+from .segments import SEGMENT_S, WARM_UP_S, Cut, Segment, seams, segments
 from .work import Job, file_digest, task_of
 from .worker import Limits, Outcome
 
@@ -101,7 +101,7 @@ class _Case:
     video: Video
     n_bytes: int
     job: Job | None = None
-    cuts: list[tuple[int, int]] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
     progress: dict[int, float] = field(default_factory=dict)  # share of each segment that is counted
     n_waiting: int = 0
@@ -271,10 +271,10 @@ class _Batch:
             return
         self._results.add(job.result)
         if case.cuts:
-            starts = [start for start, _ in case.cuts]
+            wanted = sorted({frame for cut in case.cuts for frame in (cut.start, *cut.kept)})
             with output_errors(folder):
                 folder.mkdir(parents=True, exist_ok=True)
-            self._ready.appendleft((case, task_of(work.sample, job=job, starts=starts), self._cut))
+            self._ready.appendleft((case, task_of(work.sample, job=job, wanted=wanted), self._cut))
         else:
             self._cut(case, None)
 

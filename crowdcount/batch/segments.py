@@ -1,20 +1,23 @@
 """Where a long video is cut, so that several workers count it at once.
 
-All segments learn the empty scene from the same frames, spread over the whole video, as an unsplit run does.
-What a run only learns on its way (who stood still for long melts into the background) a segment learns in its
-warm-up: the frames before it, which are looked at but not written. So counts behind a seam differ a little
-from an unsplit run's; docs/batch.md says by how much.
+All segments learn the empty scene from the same frames, spread over the whole video, as an unsplit run does,
+and then from the frames before them that such a run would have kept to learn from anew. In its warm-up a
+segment looks at frames that are not written, so that a change of light just before it is known.
+docs/batch.md says what remains.
 """
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from features.foreground import kept_frames
 
 from ..video import Landmark
 
 #: A video is cut into parts of this length, seconds, when it is half as long again …
 SEGMENT_S = 900.0
 #: … and each but the first looks at so many seconds before it.
-WARM_UP_S = 60.0
+WARM_UP_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -30,24 +33,45 @@ class Segment:
         Where the warm-up begins; None: at the video's first frame.
     end : int or None
         Number of the frame behind the last; None: to the video's end.
+    kept : tuple of Landmark
+        Frames before the start that the background is learnt from.
     """
 
     index: int
     first: int
     start: Landmark | None
     end: int | None
+    kept: tuple[Landmark, ...] = ()
+
+
+class Cut(NamedTuple):
+    """Where a video is cut.
+
+    Attributes
+    ----------
+    start, first : int
+        Numbers of the frame where the warm-up of the part behind the cut begins, and of its first frame.
+    kept : tuple of int
+        Frames before the start that an unsplit run's background is learnt from there.
+    """
+
+    start: int
+    first: int
+    kept: tuple[int, ...]
 
 
 def seams(
     frame_count: int | None, fps: float | None, every: int, segment_s: float, warm_up_s: float
-) -> list[tuple[int, int]]:
-    """Where a video would be cut: where each segment's warm-up begins, and its first frame (first one: none).
+) -> list[Cut]:
+    """Where a video would be cut.
 
-    Both fall on frames that an unsplit run counts too (each `every`-th), and on which it looks at light and
-    camera. Nothing for a short video, or one that does not state its length and rate.
+    Start and first frame of a part fall on frames that an unsplit run counts too (each `every`-th), and on
+    which it looks at light and camera. Nothing for a short video, or one that does not state its length and
+    rate.
 
-    >>> seams(45_000, 25.0, every=1, segment_s=900.0, warm_up_s=60.0)
-    [(20988, 22500)]
+    >>> [cut] = seams(45_000, 25.0, every=1, segment_s=900.0, warm_up_s=10.0)
+    >>> cut.start, cut.first, cut.kept[:2]
+    (22248, 22500, (499, 999))
     """
     if frame_count is None or fps is None or segment_s <= 0:
         return []
@@ -55,25 +79,26 @@ def seams(
     length = step * max(1, round(segment_s * fps / step))
     warm_up = step * math.ceil(warm_up_s * fps / step)
     n_segments = max(1, math.floor(frame_count / length + 0.5))
-    return [(max(0, k * length - warm_up), k * length) for k in range(1, n_segments)]
+    firsts = [k * length for k in range(1, n_segments)]
+    starts = [max(0, first - warm_up) for first in firsts]
+    kept = [tuple(every * k for k in kept_frames(start // every, fps / every)) for start in starts]
+    return [Cut(*cut) for cut in zip(starts, firsts, kept, strict=True)]
 
 
-def segments(cuts: list[tuple[int, int]], landmarks: list[Landmark] | None) -> list[Segment]:
+def segments(cuts: list[Cut], landmarks: list[Landmark] | None) -> list[Segment]:
     """The segments between `seams`, as far as the video has the frames where they begin.
 
     Parameters
     ----------
-    cuts : list of (int, int)
+    cuts : list of Cut
         See `seams`.
     landmarks : list of Landmark or None
-        Of the frames where the warm-ups begin; None: the video cannot be cut.
+        Of the frames that `cuts` name; None: the video cannot be cut.
     """
     found = {landmark.frame: landmark for landmark in landmarks or ()}
-    cuts = [(start, first) for start, first in cuts if start in found]
-    firsts = [0, *(first for _, first in cuts)]
-    starts = [None, *(found[start] for start, _ in cuts)]
+    cuts = [cut for cut in cuts if cut.start in found]
+    firsts = [0, *(cut.first for cut in cuts)]
+    starts = [None, *(found[cut.start] for cut in cuts)]
     ends = [*firsts[1:], None]
-    return [
-        Segment(k, first, start, end)
-        for k, (first, start, end) in enumerate(zip(firsts, starts, ends, strict=True))
-    ]
+    kept = [(), *(tuple(found[frame] for frame in cut.kept) for cut in cuts)]
+    return [Segment(k, *part) for k, part in enumerate(zip(firsts, starts, ends, kept, strict=True))]

@@ -123,19 +123,19 @@ def examine(path: str, timezone: str | None, report: Report) -> dict:
     }
 
 
-def sample(job: Job, starts: list[int], report: Report) -> list[Landmark] | None:
+def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None:
     """Keep what all segments of a video share: its scene, and frames of it to learn the empty scene from.
 
     Returns
     -------
     list of Landmark or None
-        Where passes can start, for frame numbers; None where the video cannot be cut.
+        Where passes can start, for the frame numbers `wanted`; None where the video cannot be cut.
     """
     kept = Path(job.work, "sample.npz")
     if not kept.exists():
         model = _model(job.model, job.model_digest)
         with open_source(job.path) as source:
-            landmarks = source.landmarks(starts)
+            landmarks = source.landmarks(wanted)
             report(0, None)
             scene = choose_scene(_scene(job.scene, job.scene_digest), model, source)
             report(0, None)
@@ -157,6 +157,7 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         options["learning"] = list(arrays["frames"])
         options["scene"] = load_scene(Path(job.work, "scene.npz"))
         options["start"] = segment.start
+        options["kept"] = segment.kept if segment.start is not None else None
         options["end"] = None if segment.end is None else Position(frame=segment.end)
     _check_unchanged(job)
 
@@ -261,10 +262,10 @@ def run_task(task: dict, report: Report) -> object:
         job = arguments["job"]
         arguments["job"] = Job(**job | {"split": None if job["split"] is None else tuple(job["split"])})
     if "segment" in arguments:
-        start = arguments["segment"].pop("start")
-        arguments["segment"] = Segment(
-            start=None if start is None else Landmark(**start), **arguments["segment"]
-        )
+        part = arguments["segment"]
+        start = None if part["start"] is None else Landmark(**part["start"])
+        kept = tuple(Landmark(**mark) for mark in part["kept"])
+        arguments["segment"] = Segment(**part | {"start": start, "kept": kept})
     done = {"examine": examine, "sample": sample, "count": count, "join": join}[task["name"]](
         **arguments, report=report
     )

@@ -215,8 +215,8 @@ class TestSeams:
         cuts = seams(100_000, 29.97, every=4, segment_s=600.0, warm_up_s=60.0)
         step = 4 * round(29.97 / 4 / 2)
         assert len(cuts) == 5
-        assert all(start % step == first % step == 0 for start, first in cuts)
-        assert all(first - start >= 60 * 29.97 for start, first in cuts)
+        assert all(start % step == first % step == 0 for start, first, _ in cuts)
+        assert all(first - start >= 60 * 29.97 for start, first, _ in cuts)
 
     @pytest.mark.parametrize(
         ("count", "fps", "length"),
@@ -228,19 +228,21 @@ class TestSeams:
 
     def test_segments_cover_everything_once(self):
         cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
-        marks = [Landmark(start, start / 10) for start, _ in cuts]
+        marks = [Landmark(frame, frame / 10) for cut in cuts for frame in (cut.start, *cut.kept)]
         parts = segments(cuts, marks)
         assert [part.first for part in parts] == [0, 2000, 4000, 6000, 8000]
         assert [part.end for part in parts] == [2000, 4000, 6000, 8000, None]
         assert [part.start and part.start.frame for part in parts] == [None, 1800, 3800, 5800, 7800]
 
+        assert [mark.frame for mark in parts[1].kept] == list(range(199, 1800, 200))
+
     def test_a_video_that_ends_early_has_fewer_segments(self):
         cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
-        parts = segments(cuts, [Landmark(1800, 180.0)])
+        parts = segments(cuts, [Landmark(frame, frame / 10) for frame in (*cuts[0].kept, 1800)])
         assert [(part.first, part.end) for part in parts] == [(0, 2000), (2000, None)]
 
     def test_a_warm_up_longer_than_what_is_before_begins_at_the_start(self):
-        assert seams(300, 10.0, 1, 10.0, 500.0) == [(0, 100), (0, 200)]
+        assert seams(300, 10.0, 1, 10.0, 500.0) == [(0, 100, ()), (0, 200, ())]
 
     def test_passes_from_landmarks_are_the_whole_pass_from_there(self, tmp_path, make_clip):
         with open_source(make_clip(tmp_path / "a.avi", 120)) as source:

@@ -38,6 +38,11 @@ def counted(street, trained):
         return list(counting.frames())
 
 
+def readers():
+    """Threads that decode ahead."""
+    return [thread for thread in threading.enumerate() if thread.name == "read-ahead"]
+
+
 def open_files():
     """The files that this process holds open."""
     return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
@@ -114,7 +119,7 @@ class TestRows:
         with open_counting(clip, model=trained.model) as counting:
             here = counting.frames(ahead=False)
             rows = [next(here).row]
-            assert not [thread for thread in threading.enumerate() if thread.name == "read-ahead"]
+            assert not readers()
             rows += [item.row for item in here]
         assert rows == list(count(clip, model=trained.model))
 
@@ -209,9 +214,9 @@ class TestClosing:
         before = open_files()
         rows = count(clip, model=trained.model)
         assert [next(rows).frame for _ in range(3)] == [0, 1, 2]
-        assert threading.active_count() > 1
+        assert readers()
         rows.close()
-        assert threading.active_count() == 1
+        assert not readers()
         assert open_files() == before
 
     def test_of_a_source_whose_frames_are_still_held(self, clip, trained):
@@ -219,7 +224,7 @@ class TestClosing:
         with open_counting(clip, model=trained.model) as counting:
             frames = counting.frames()
             next(frames)
-        assert threading.active_count() == 1
+        assert not readers()
         assert open_files() == before
 
     def test_after_an_error_of_the_one_who_watches(self, clip, trained):
@@ -230,7 +235,7 @@ class TestClosing:
 
         with pytest.raises(RuntimeError, match="enough"):
             list(count(clip, model=trained.model, progress=fail))
-        assert threading.active_count() == 1
+        assert not readers()
         assert open_files() == before
 
 

@@ -110,6 +110,11 @@ class Counting:
         self._pipeline.resume(self._start.frame // self.every, frames)
 
     @property
+    def working_size_wh(self) -> tuple[int, int]:
+        """Width and height to which frames are reduced before they are measured, pixels."""
+        return self._pipeline.size_wh
+
+    @property
     def expected_frames(self) -> int | None:
         """About how many frames there are to count, as far as the source states its length; else None."""
         rate = self.info.fps or ASSUMED_RATE

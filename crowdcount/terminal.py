@@ -77,8 +77,11 @@ class Terminal:
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
         length = "" if info.frame_count is None else f", {info.frame_count} frames as stated"
         self.say(f"{info.name}: {info.size_wh[0]}x{info.size_wh[1]}, {rate}{length}")
+        size = "{}x{}".format(*counting.working_size_wh)
+        people = f"a typical person {counting.model.person_height:g} pixels tall or less"
         for line in [*counting.scene.describe(), describe_model(counting.model)]:
             self.say(f"  {line}")
+        self.say(f"  measured at {size} pixels, {people}")
 
     def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
         self.say(f"{job.label}: {_number(summary.frames, 'frame')}, {_counts(summary, start_time)}")

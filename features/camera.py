@@ -31,11 +31,17 @@ class CameraWatch:
         inner = np.zeros(reference.shape, np.uint8)
         inner[margin:-margin, margin:-margin] = 255
         corners = cv2.goodFeaturesToTrack(reference, N_PATCHES, 0.02, WIDTH / 12, mask=inner, blockSize=7)
-        self._places = [] if corners is None else corners.reshape(-1, 2).astype(int)
+        self._places = np.zeros((0, 2), int) if corners is None else corners.reshape(-1, 2).astype(int)
         self._patches = [
             reference[y - PATCH_RADIUS : y + PATCH_RADIUS + 1, x - PATCH_RADIUS : x + PATCH_RADIUS + 1]
             for x, y in self._places
         ]
+        side = np.arange(-PATCH_RADIUS, PATCH_RADIUS + 1)
+        within = (side[:, None] * reference.shape[1] + side).ravel()
+        centres = self._places @ (1, reference.shape[1])
+        moves = np.array([0, -MIN_SHIFT, MIN_SHIFT, *(MIN_SHIFT * reference.shape[1] * np.array([-1, 1]))])
+        self._near = moves[:, None, None] + centres[:, None] + within
+        self._sought = _standardised(reference.ravel().take(self._near[0]))
 
     def shift(self, frame_bgr: np.ndarray) -> tuple[float, float] | None:
         """Shift (dx, dy) of a (H, W, 3) uint8 frame against the empty scene, in its pixels.
@@ -47,6 +53,8 @@ class CameraWatch:
         if len(self._patches) < MIN_PATCHES:
             return 0.0, 0.0
         frame = self._reduce(frame_bgr)
+        if self._mostly_in_place(frame):
+            return 0.0, 0.0
         shifts = []
         for (x, y), patch in zip(self._places, self._patches, strict=True):
             reach = PATCH_RADIUS + MAX_SHIFT
@@ -66,8 +74,20 @@ class CameraWatch:
         dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * frame_bgr.shape[1] / WIDTH
         return float(dx), float(dy)
 
+    def _mostly_in_place(self, frame) -> bool:
+        """Whether most patches are in place rather than `MIN_SHIFT` beside it: the usual case, told fast."""
+        correlations = np.einsum("mpk,pk->mp", _standardised(frame.ravel().take(self._near)), self._sought)
+        in_place = (correlations[0] >= MIN_CORRELATION) & (correlations[0] >= correlations.max(axis=0))
+        return np.count_nonzero(in_place) > len(self._patches) / 2
+
     @staticmethod
     def _reduce(frame_bgr):
         height, width = frame_bgr.shape[:2]
         size_wh = (WIDTH, max(2 * (PATCH_RADIUS + MAX_SHIFT) + 2, round(height * WIDTH / width)))
         return cv2.resize(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), size_wh, interpolation=cv2.INTER_AREA)
+
+
+def _standardised(patches) -> np.ndarray:
+    """Patches (..., k) uint8 less their mean, as unit vectors float32; zeros where a patch is flat."""
+    patches = patches - patches.mean(axis=-1, keepdims=True, dtype=np.float32)
+    return patches / np.maximum(np.linalg.norm(patches, axis=-1, keepdims=True), 1e-6)

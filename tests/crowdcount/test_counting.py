@@ -93,7 +93,10 @@ class TestLatest:
         jobs = plan_counting(["live"], output=str(tmp_path / "a.csv"))
         watcher = Terminal()
         assert not count_sources(jobs, model=tmp_path / "m.npz", watcher=watcher, latest=True)
-        assert re.search(r"[1-9]\d of 60 frames dropped to keep up", capsys.readouterr().err)
+        told = capsys.readouterr().err
+        assert re.search(r"measured at \d+x\d+ pixels, a typical person 36 pixels tall", told)
+        assert re.search(r"[1-9]\d of 60 frames dropped to keep up", told)
+        assert 1 < float(re.search(r" s, ([\d.]+) frames/s", told)[1]) < 60
 
     def test_a_file_waits(self, clip, trained):
         with pytest.raises(VideoError, match="neither camera nor stream"):

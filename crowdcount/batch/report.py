@@ -144,7 +144,8 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
         if path.suffix.lower() == ".html":
             _write_page(rows, path, interval)
             continue
-        content = _csv(rows) if path.suffix.lower() == ".csv" else _chart(rows, "png", interval)
+        is_table = path.suffix.lower() == ".csv"
+        content = _csv(rows) if is_table else _chart(rows, "png", interval, _dates(rows))
         with atomic_path(path) as temporary:
             temporary.write_bytes(content)
 
@@ -211,8 +212,16 @@ def _lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return lines
 
 
-def _chart(rows: Sequence[Row], format: str, interval: str, most: int = 12) -> bytes:
-    """Mean and maximum over time, one strip for each of the first `most` time lines."""
+def _dates(rows: Sequence[Row]) -> list[datetime]:
+    """Where the intervals of wall-clock time begin, from the first to the last."""
+    return sorted(row.start for row in rows if isinstance(row.start, datetime))
+
+
+def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime], most: int = 12) -> bytes:
+    """Mean and maximum over time, one strip for each of the first `most` time lines.
+
+    All strips of wall-clock time show the time of `dates`, so that cameras can be compared.
+    """
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -230,7 +239,8 @@ def _chart(rows: Sequence[Row], format: str, interval: str, most: int = 12) -> b
         axes.plot(*tops, color=_PALE, linewidth=1.1, label="maximum", marker=_marker(line), markersize=3)
         axes.plot(*means, color=_BLUE, linewidth=1.4, label="mean", marker=_marker(line), markersize=3)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
-        axes.set_xlim(times[0] - step / 2, times[-1] + step / 2)
+        shown_times = dates if isinstance(times[0], datetime) else times
+        axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
         if isinstance(times[0], datetime):
             locator = AutoDateLocator(minticks=3, maxticks=9)
@@ -283,6 +293,7 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
         pages.paragraph(f"People per frame, in intervals of {_NAMES[interval]}. {_span(rows)}", note=True),
         pages.section("All cameras", pages.table(header, overview)),
     ]
+    dates = _dates(rows)
     for name, line in list(lines.items())[:_MOST_LINES]:
         table = [
             [
@@ -295,7 +306,8 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
             ]
             for r in line[:_MOST_ROWS]
         ]
-        drawing = pages.picture(_chart(line, "svg", interval), f"Mean and maximum over time of {name}")
+        chart = _chart(line, "svg", interval, dates)
+        drawing = pages.picture(chart, f"Mean and maximum over time of {name}")
         more = [
             pages.paragraph(f"The first {_MOST_ROWS} of {len(line)} intervals; the .csv has all.", note=True)
         ]

@@ -164,6 +164,14 @@ class TestFiles:
         strips = np.array_split(blue, 4)
         assert [strip.any() for strip in strips] == [True, True, True, False]  # nothing in the void
 
+    def test_strips_of_all_cameras_show_the_same_time(self, out, tmp_path):
+        """The hall, seen at midnight only, is a point of the gate's day, not as wide as the page."""
+        write_report(summarise(out, "hour", cameras=["gate & <b>", "hall"]), [tmp_path / "a.png"], "hour")
+        image = cv2.imread(str(tmp_path / "a.png"))
+        blue = np.abs(image.astype(int) - (0x96, 0x5C, 0x1D)).max(axis=2) < 30
+        hall = np.flatnonzero(np.array_split(blue, 3)[1].any(axis=0))
+        assert 0 < np.ptp(hall) < 0.1 * image.shape[1]
+
     def test_page_is_self_contained_and_escaped(self, out, tmp_path, html_reader):
         write_report(summarise(out, "hour"), [tmp_path / "a.html"], "hour")
         page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))

@@ -187,7 +187,8 @@ def plan_videos(
     cameras : sequence of CameraRule
         The first one that fits a video is its camera's.
     include, exclude : sequences of str
-        Patterns of file names or paths (`*.mp4`, `gate/*`); by default every file named like a video.
+        Patterns of file names or paths (`*.mp4`, `gate/*`); by default all. Files that are not named like a
+        video are taken only by a pattern with a suffix, such as `*.bin`.
 
     Returns
     -------
@@ -240,13 +241,14 @@ def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]
 
 
 def _is_wanted(label: str, include: Iterable[str], exclude: Iterable[str]) -> bool:
-    def fits(patterns: Iterable[str]) -> bool:
-        return any(
-            fnmatch(label, pattern) or fnmatch(label.rsplit("/", 1)[-1], pattern) for pattern in patterns
-        )
+    def fitting(patterns: Iterable[str]) -> list[str]:
+        name = label.rsplit("/", 1)[-1]
+        return [pattern for pattern in patterns if fnmatch(label, pattern) or fnmatch(name, pattern)]
 
-    wanted = fits(include) if include else Path(label).suffix.lower() in VIDEO_SUFFIXES
-    return wanted and not fits(exclude)
+    wanted = fitting(include or ["*"])
+    if Path(label).suffix.lower() not in VIDEO_SUFFIXES:
+        wanted = [pattern for pattern in wanted if "." in pattern.rsplit("/", 1)[-1]]
+    return bool(wanted) and not fitting(exclude)
 
 
 def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:

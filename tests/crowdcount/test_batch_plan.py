@@ -54,6 +54,7 @@ class TestInputs:
         assert labels(plan_videos([str(archive)], include=["*.mkv", "*.MKV"])) == ["hall/20240501_120000.MKV"]
         assert len(plan_videos([str(archive)], include=["gate/*"], exclude=["9.mp4"])) == 2
         assert labels(plan_videos([str(archive)], include=["*.txt"])) == ["hall/notes.txt"]
+        assert labels(plan_videos([str(archive)], include=["hall/*"])) == ["hall/20240501_120000.MKV"]
 
     def test_a_list_counts_from_its_own_folder_and_each_file_once(self, archive):
         (archive / "some.txt").write_text("# chosen\nhall/20240501_120000.MKV\n\nhall/20240501_120000.MKV\n")

@@ -44,7 +44,7 @@ def size_features(mask, geometry: Geometry) -> np.ndarray:
 
     cross = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
     outline = np.flatnonzero(mask & ~cv2.erode(mask, cross, borderType=cv2.BORDER_REPLICATE))
-    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
+    smooth = cv2.GaussianBlur(mask * np.uint8(255), (5, 5), 0)
     normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
     normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
     directions = orientation_bins(normal_x, normal_y)

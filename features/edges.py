@@ -39,7 +39,7 @@ def edge_features(grey, figures: Figures) -> np.ndarray:
         Columns as `QUANTITIES`. No edges give zeros.
     """
     near = cv2.dilate(figures.mask.view(np.uint8), _AROUND)
-    gradients = [cv2.copyTo(cv2.Sobel(grey, cv2.CV_16S, *axis), near) for axis in ((1, 0), (0, 1))]
+    gradients = [cv2.copyTo(gradient, near) for gradient in cv2.spatialGradient(grey)]
     edges = cv2.Canny(*gradients, CANNY_LOW, CANNY_HIGH)
     on_edge = np.flatnonzero(edges.ravel().take(figures.pixels))
     pixels = figures.pixels[on_edge]

@@ -59,8 +59,7 @@ def size_features(figures: Figures) -> np.ndarray:
 
     mask = figures.mask.view(np.uint8)
     inner = cv2.erode(mask, _CROSS, borderType=cv2.BORDER_REPLICATE)
-    smooth = cv2.GaussianBlur(mask * np.float32(255), (5, 5), 0)
-    normal_x, normal_y = cv2.Sobel(smooth, cv2.CV_32F, 1, 0), cv2.Sobel(smooth, cv2.CV_32F, 0, 1)
+    normal_x, normal_y = cv2.spatialGradient(cv2.GaussianBlur(mask * np.uint8(255), (5, 5), 0))
     on_outline = np.flatnonzero(inner.ravel().take(figures.pixels) == 0)
     outline = figures.pixels[on_outline]
     directions = orientation_bins(normal_x.ravel().take(outline), normal_y.ravel().take(outline))

@@ -61,29 +61,31 @@ class ChangeMeter:
         b, g, r = cv2.split(cv2.absdiff(frame_bgr, self.reference_bgr))
         change = cv2.LUT(cv2.max(cv2.max(b, g), r), _CLASSES)
         changed = np.flatnonzero((change > 0) & roi)
-        areas = self._sums(changed, change.ravel()[changed] - 1, len(CHANGES))
+        areas = self._sums(changed, change.ravel().take(changed) - 1, len(CHANGES))
 
         x, y = _gradients(frame_bgr)
-        new_x, new_y = (frame - empty for frame, empty in zip((x, y), self._gradients, strict=True))
-        new = np.flatnonzero((cv2.magnitude(new_x, new_y) >= GRADIENTS[0]) & roi)
-        directions = orientation_bins(new_x.ravel()[new], new_y.ravel()[new])
-        new_edges = self._sums(new, directions, N_ORIENTATIONS)
+        new, new_x, new_y = self._long(x - self._gradients[0], y - self._gradients[1])
+        new_edges = self._sums(new, orientation_bins(new_x, new_y), N_ORIENTATIONS)
 
-        length = cv2.magnitude(x, y)
-        strong = np.flatnonzero((length >= GRADIENTS[0]) & roi)
-        is_stronger = length.ravel()[strong] >= GRADIENTS[1]
-        by_strength = self._sums(strong, is_stronger, 2)
+        strong, x, y = self._long(x, y)
+        by_strength = self._sums(strong, x * x + y * y >= GRADIENTS[1] ** 2, 2)
         return np.hstack([areas, new_edges, by_strength.sum(axis=1, keepdims=True), by_strength[:, 1:]])
+
+    def _long(self, x, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pixels of the region (flat indices) where gradients are long enough, and these as float32."""
+        pixels = np.flatnonzero((np.abs(x) + np.abs(y) >= GRADIENTS[0]) & self.geometry.roi)
+        x, y = (component.ravel().take(pixels).astype(np.float32) for component in (x, y))
+        is_long = x * x + y * y >= GRADIENTS[0] ** 2
+        return pixels[is_long], x[is_long], y[is_long]
 
     def _sums(self, pixels, bins, n_bins) -> np.ndarray:
         """Areas (n_regions, n_bins) of pixels (flat indices) by region and bin."""
         n_parts = self.geometry.n_parts
-        index = self.geometry.parts[pixels] * np.intp(n_bins) + bins
-        by_part = np.bincount(index, self._areas[pixels], n_parts * n_bins)
+        index = self.geometry.parts.take(pixels) * np.intp(n_bins) + bins
+        by_part = np.bincount(index, self._areas.take(pixels), n_parts * n_bins)
         return self.geometry.total(by_part.reshape(n_parts, n_bins))
 
 
 def _gradients(frame_bgr) -> tuple[np.ndarray, np.ndarray]:
-    """Sobel gradients (H, W) float32 in x and y of a frame's brightness."""
-    grey = cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY)
-    return cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    """Sobel gradients (H, W) int16 in x and y of a frame's brightness."""
+    return cv2.spatialGradient(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY))

@@ -375,13 +375,13 @@ class TestBadInput:
         code, stdout, _ = run("train features.npz -m m.npz")
         assert code == 0
         assert stdout.startswith("m.npz: trained on 30 labelled and 0 unlabelled frames")
-        for command in (
-            "count ../street.avi -m m.npz --scene ../scene.json -q",
-            "evaluate features.npz -m ../model.npz",
+        for command, problem in (
+            ("count ../street.avi -m m.npz --scene ../scene.json -q", "trained on ready-made features"),
+            ("evaluate features.npz -m ../model.npz", "other columns of features"),
         ):
             code, stdout, stderr = run(command)
             assert (code, stdout) == (1, "")
-            assert "other columns of features" in error_line(stderr)
+            assert problem in error_line(stderr)
 
     def test_a_bug_keeps_its_traceback(self, monkeypatch):
         def buggy(*_, **__):

@@ -38,6 +38,7 @@ from .regressors import (
     KERNELS,
     LOCAL_COEF0,
     LOCAL_LAMBDAS,
+    TEXTURE_WEIGHT,
     HuberLossSetting,
     Setting,
     has_few_features,
@@ -157,6 +158,7 @@ class Fitting:
         self._counts = counts
         self._cell_views = table.cell_views
         self._local = local
+        self._is_footage = table.scene is not None
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
         unlabelled = np.flatnonzero(np.isnan(counts))
         thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
@@ -178,6 +180,8 @@ class Fitting:
         best, judged = None, []
         for question in FEW_FEATURES_QUESTIONS if is_small else questions:
             for setting in question(best and best.setting, self.labels):
+                if self._is_footage and isinstance(setting, HuberLossSetting):
+                    setting = replace(setting, texture_weight=TEXTURE_WEIGHT)
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
                 judged.append(self.validated(setting))
@@ -206,7 +210,7 @@ class Fitting:
         whole = best.predictions
         rows = self._features[self.labelled]
         for lam in LOCAL_LAMBDAS:
-            local = HuberLossSetting(LOCAL_COEF0, lam)
+            local = HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
             sums = np.empty_like(whole)
             for train_rows, test_rows in self.folds.split(rows):
                 fitted = self._local_regressor(local).fit(rows[train_rows], self._local[train_rows])

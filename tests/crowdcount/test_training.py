@@ -10,8 +10,9 @@ import pytest
 from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.model import load_model
-from crowdcount.regressors import HuberLossSetting
+from crowdcount.regressors import TEXTURE_WEIGHT, HuberLossSetting
 from crowdcount.scene import scene_from
+from crowdcount.terminal import training_report
 from crowdcount.training import MIN_LABELS, N_BLOCKS, FeatureTable, Fitting, evaluate, measure, train
 from models import count_interval, count_metrics
 
@@ -150,7 +151,9 @@ class TestTrain:
         assert training.n_averaged > 1
         assert training.model.facts["averaged"] == training.n_averaged
         assert training.model.facts["by_precision"]
-        assert "columns weighted by their precision" in training.setting.description
+        chosen = next(line for line in training_report(training, "m.npz") if line.startswith("chosen by it"))
+        assert "columns weighted by their precision" in chosen
+        assert f"averaged with {training.n_averaged - 1} other" in chosen
         views = [np.arange(view, 25, 3) for view in range(3)]
         known = FeatureTable(np.arange(200), features, tuple("abc"), views)
         fitting = Fitting(known, table(counts, features))
@@ -160,9 +163,14 @@ class TestTrain:
         training.model.save(tmp_path / "m.npz")
         assert (load_model(tmp_path / "m.npz").predict(features) == training.model.predict(features)).all()
 
-    def test_of_many_features_one_setting_is_chosen(self, trained):
+    def test_from_pixels_one_setting_is_chosen_and_texture_counts_for_less(self, trained):
         assert trained.n_averaged == 1
         assert not trained.setting.by_precision
+        assert trained.setting.texture_weight == TEXTURE_WEIGHT
+        size, edges, texture = trained.setting.regressor([[0], [1], [2]]).view_weights
+        assert texture == pytest.approx(TEXTURE_WEIGHT * size)
+        assert edges == size
+        assert size**2 + edges**2 + texture**2 == pytest.approx(1 / 3)
 
     def test_an_unknown_regressor_is_an_error(self, linear):
         with pytest.raises(ValueError, match="expected a regressor of hlr, r3, found 'magic'"):

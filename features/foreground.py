@@ -66,6 +66,8 @@ class MedianBackground:
 
     Attributes
     ----------
+    image : (H, W, 3) uint8 or None
+        The median as last learnt; None before.
     n_frames : int
         Frames applied so far: each `window_step`-th is kept.
     """
@@ -73,11 +75,17 @@ class MedianBackground:
     def __init__(self, rate: float):
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
+        self.image = None
         self.n_frames = 0
 
-    def learn(self, frames: np.ndarray) -> None:
-        """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten."""
+    def learn(self, frames: np.ndarray, for_now: bool = False) -> None:
+        """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
+
+        `for_now`: they are of one moment. Who stands there would leave a ghost behind: it is learnt anew as
+        soon as `MIN_LEARNING_FRAMES` are kept, then with twice as many, until the window is full.
+        """
         self._window.clear()
+        self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         self.image = median_of(frames)
         threshold = np.empty_like(self.image)
         for rows in _strips(len(self.image)):
@@ -96,12 +104,15 @@ class MedianBackground:
         return self.segment(frame_bgr)
 
     def keep(self, frame_bgr: np.ndarray) -> None:
-        """Put a (H, W, 3) uint8 frame into the window, and learn from it when it is full."""
+        """Put a (H, W, 3) uint8 frame into the window, and learn from it when it is full or due."""
         self._window.append(frame_bgr)
-        if len(self._window) == LEARNING_FRAMES:
-            window = list(self._window)
-            self.learn(np.stack(window))
-            self._window.extend(window[LEARNING_FRAMES // 2 :])
+        if len(self._window) < self._due:
+            return
+        window = list(self._window)
+        self.learn(np.stack(window))
+        is_full = len(window) == LEARNING_FRAMES
+        self._window.extend(window[LEARNING_FRAMES // 2 :] if is_full else window)
+        self._due = LEARNING_FRAMES if is_full else min(2 * len(window), LEARNING_FRAMES)
 
     def segment(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame: (H, W) uint8, 255 in the foreground."""
@@ -237,16 +248,11 @@ class Segmenter:
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
 
-    Attributes
-    ----------
-    reference_bgr : (H, W, 3) uint8 or None
-        The empty scene as last learnt, against which the light is judged; None before.
     """
 
     def __init__(self, rate: float, roi: np.ndarray):
         self.roi = roi
         self._model = MedianBackground(rate)
-        self.reference_bgr = None
         self._watch = None  # the empty scene as first learnt, against which the camera is judged
         self._gains = self._factors = None  # of the last look since the scene was learnt
         self._recent = []
@@ -255,27 +261,32 @@ class Segmenter:
         self._odd_checks, self._moved = 0, False
         self._n_frames = -1
 
-    def learn(self, frames_bgr: Sequence[np.ndarray]) -> None:
+    @property
+    def reference_bgr(self) -> np.ndarray | None:
+        """The empty scene (H, W, 3) uint8 as last learnt, against which the light is judged; None before."""
+        return self._model.image
+
+    def learn(self, frames_bgr: Sequence[np.ndarray], for_now: bool = False) -> None:
         """Learn the empty scene from frames spread over the footage.
 
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
             Of more than `LEARNING_FRAMES`, every second, third, … is used.
+        for_now : bool
+            They are of one moment, see `MedianBackground.learn`.
         """
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         frames = np.stack(frames_bgr)
-        reference = median_of(frames)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
+            reference = median_of(frames)
             for k, frame in enumerate(frames_bgr):
                 frames[k] = self._evened(frame, reference)[0]
-            reference = median_of(frames)
-        self._model.learn(frames)
-        self.reference_bgr = reference
+        self._model.learn(frames, for_now)
         self._gains = None
         self._learning_for = None
         if self._watch is None:
-            self._watch = CameraWatch(reference)
+            self._watch = CameraWatch(self.reference_bgr)
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
         """Go on, in the scene just learnt, as if `n_frames` frames had been applied.
@@ -298,7 +309,7 @@ class Segmenter:
         if self._learning_for and looking:
             self._recent.append(frame_bgr)
             if len(self._recent) == MIN_LEARNING_FRAMES:
-                self.learn(self._recent)
+                self.learn(self._recent, for_now=True)
                 self._recent = []
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), frame_bgr)

@@ -275,6 +275,29 @@ class TestWithoutSamples:
         assert all(one.flags == () for one in found[n_learning:])
         assert overlap(found[-1].mask, clip[-1][1]) > 0.7
 
+    @both_rates
+    def test_who_stood_there_then_leaves_no_ghost_for_long(self, monkeypatch, rate):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 60.0)
+        camera, person = Camera(), person_mask(70, 100)
+        segmenter = Segmenter(rate, ROI)
+        for _ in range(MIN_LEARNING_FRAMES * max(1, round(rate / 2))):
+            segmenter.apply(camera(person))
+        ghost = [segmenter.apply(camera()).mask[person].mean() for _ in range(round(60 * rate))]
+        assert ghost[0] > 0.8
+        learnt_after = 2 * 60.0 * rate * (MIN_LEARNING_FRAMES + 1) / LEARNING_FRAMES
+        assert max(ghost[round(learnt_after) :]) < 0.1
+
+    @both_rates
+    def test_what_is_put_there_later_joins_the_empty_scene(self, monkeypatch, rate):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 30.0)
+        segmenter, camera = learnt(rate, [Camera()()] * 8), Camera()
+        crate = person_mask(70, 100)
+        before = segmenter.reference_bgr
+        for _ in range(round(70 * rate)):
+            segmenter.apply(camera(crate))
+        moved = np.abs(segmenter.reference_bgr.astype(int) - before).max(axis=-1) > 30
+        assert overlap(moved, crate) > 0.7
+
 
 class TestShadow:
     def test_is_the_background_darkened_evenly(self):

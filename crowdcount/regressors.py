@@ -42,7 +42,7 @@ RBF_LAMBDAS = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 #: the whole's count. Blocked cross-validation error on Mall: the whole alone 2.07, the sum alone 2.00, their
 #: mean 1.90; on PETS 2009, frames 0-399: .64, .78, .64, and on frames 300-399 after 0-299 .60, .38, .46.
 LOCAL_COEF0 = 1.0
-LOCAL_LAMBDAS = (3e-4, 1e-3, 3e-3)
+LOCAL_LAMBDAS = (1e-4, 3e-4, 1e-3)
 #: R3: the same of one kernel over all columns. Its lam weighs against a sum over the labels, not their mean.
 ROBUST_COEF0S = (3.0, 10.0)
 ROBUST_LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0)

@@ -8,6 +8,8 @@ import numpy as np
 
 from features.changes import QUANTITIES as CHANGES
 from features.changes import ChangeMeter
+from features.clumps import QUANTITIES as CLUMPS
+from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
@@ -26,8 +28,9 @@ from .scene import Scene
 #: Below `LOW_RATE_FPS` there is time for twice the height, which counts dense crowds of one camera better
 #: (Mall 1.82 instead of 2.00 MAE); on video it does not (docs/decisions/2026-11-20-speed.md).
 PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
-#: What is measured of the foreground in any scene, and what a model of one camera learns from besides.
+#: What is measured of the foreground by every pipeline, by one for any scene, and by one of one camera.
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
+ANY_SCENE_QUANTITIES = check_quantities(QUANTITIES + CLUMPS)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
 
 
@@ -40,8 +43,9 @@ GRIDS = ((1, 1), (3, 2), (6, 5))
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
 #: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
-#: how often they do differs from camera to camera. Half the side of a closing, in person heights.
-_JOINING = 0.125
+#: how often they do differs from camera to camera, and the parts of one person lie above each other. Half the
+#: width and height of a closing, in person heights (docs/decisions/2026-11-22-any-scene.md).
+_JOINING = (0.125, 0.45)
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 
@@ -143,10 +147,10 @@ class Pipeline:
             labels.append(np.where(cells >= 0, cells + len(names), -1).astype(np.int32))
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
-        self.schema = Schema(QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
+        self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._ends = heights_by_end(small.person_height) if by_blob else None
-        side = 2 * round(_JOINING * self.person_height) + 1
-        self._joining = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side))
+        joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
+        self._joining = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh)
         self._segmenter = Segmenter(rate, small.roi)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
@@ -201,9 +205,8 @@ class Pipeline:
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
-        measured = self.views(grey, figures)
-        if self._ends is None:
-            measured = np.hstack([measured, self.changes(foreground.evened_bgr)])
+        besides = self.changes(foreground.evened_bgr) if self._ends is None else clump_features(figures)
+        measured = np.hstack([self.views(grey, figures), besides])
         return Measurement(measured, figures.mask, foreground.flags, self._directed(grey, figures.mask))
 
     def _directed(self, grey, mask) -> np.ndarray | None:

@@ -4,6 +4,7 @@ import pytest
 
 from crowdcount.pipeline import (
     ALL_QUANTITIES,
+    ANY_SCENE_QUANTITIES,
     CELL_GROUND,
     GRIDS,
     PERSON_HEIGHT,
@@ -215,7 +216,7 @@ class TestAnyScene:
         frames = list(drawn((320, 240)))
         pipeline.learn(frames)
         features = pipeline.measure(frames[3]).features
-        assert features.shape == (rows * columns, len(QUANTITIES))
+        assert features.shape == (rows * columns, len(ANY_SCENE_QUANTITIES))
         whole = Pipeline(scene, rate=1.0, by_blob=True, person_height=pipeline.person_height)
         whole.learn(frames)
         assert features[:, 0].sum() == pytest.approx(whole.measure(frames[3]).features[0, 0])

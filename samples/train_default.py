@@ -25,7 +25,6 @@ from models import (
     HuberLossRegressor,
     blocked_quantile,
     count_metrics,
-    count_scale,
     normalised_scores,
 )
 
@@ -185,13 +184,10 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
     best = np.inf
     for lam in LAMBDAS:
         counts, outside = held_out(lam)
-        error = float(np.mean(np.abs(counts - truth) / count_scale(truth)))
-        click.echo(
-            f"lam {lam:g}: MAE {np.abs(counts - truth).mean():.3f}, "
-            f"relative to the root of the count {error:.4f}"
-        )
-        if error < best:
-            best, setting, held_out_counts, usual = error, lam, counts, outside
+        metrics = count_metrics(truth, counts)
+        click.echo(f"lam {lam:g}: MAE {metrics.mae:.3f}, bias {metrics.bias:+.3f}")
+        if metrics.mae < best:
+            best, setting, held_out_counts, usual = metrics.mae, lam, counts, outside
     scores = np.split(normalised_scores(truth, held_out_counts), np.cumsum([len(p) for p in people])[:-1])
     return replace(
         model(range(len(features)), setting),

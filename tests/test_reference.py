@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crowdcount.model import CounterModel
-from crowdcount.pipeline import ALL_QUANTITIES, GRIDS
+from crowdcount.pipeline import ALL_QUANTITIES, ANY_SCENE_QUANTITIES, GRIDS
 from crowdcount.results import COLUMNS, FORMATS
 from crowdcount.scene import Scene, load_scene, scene_from
 from crowdcount.storage import load_arrays
@@ -40,14 +40,14 @@ class TestFeatures:
         for first, *others in rows_of(features_text):
             for name in re.findall(r"`(\w+)`", first):
                 described.setdefault(name, others)
-        for quantity in ALL_QUANTITIES:
+        for quantity in ALL_QUANTITIES + ANY_SCENE_QUANTITIES:
             assert quantity.name in described, quantity.name
             unit, summed = described[quantity.name][:2]
             assert unit == quantity.unit, quantity.name
             assert summed == ("yes" if quantity.additive else "no"), quantity.name
 
     def test_no_quantity_is_made_up(self, features_text):
-        names = {quantity.name for quantity in ALL_QUANTITIES}
+        names = {quantity.name for quantity in ALL_QUANTITIES + ANY_SCENE_QUANTITIES}
         for first, unit, summed, *_ in (row for row in rows_of(features_text) if len(row) == 4):
             if summed in ("yes", "no"):
                 assert set(re.findall(r"`(\w+)`", first)) <= names, (first, unit)
@@ -59,6 +59,7 @@ class TestFeatures:
             assert f"`{rows}x{columns}`" in features_text
         n_regions = sum(rows * columns for rows, columns in GRIDS)
         assert f"{n_regions} · {len(ALL_QUANTITIES)} = {n_regions * len(ALL_QUANTITIES)}" in features_text
+        assert f"| {len(ANY_SCENE_QUANTITIES)} per cell |" in features_text
         for flag in FLAGS[2:5]:
             assert f"| `{flag}` |" in features_text
 

@@ -22,9 +22,10 @@ import numpy as np
 
 from crowdcount.counting import open_counting
 from crowdcount.video import open_source
+from features.clumps import clump_features
 from features.edges import edge_features
 from features.size import size_features
-from features.texture import texture_features
+from features.texture import lbp_features, texture_features
 
 from .plain import plain_features
 from .tables import Table
@@ -51,6 +52,16 @@ began = time.process_time()
 {code}
 print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
+_CLOCK = """
+import sys, time
+import cv2, crowdcount
+cv2.setNumThreads(1)
+with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
+    began = time.perf_counter()
+    for row in counting.frames():
+        pass
+    print(time.perf_counter() - began, 0)
+"""
 _START = """
 import sys, time
 began = time.process_time()
@@ -64,9 +75,10 @@ print(time.process_time() - began, 0)
 
 
 def run_alone(code: str, *arguments: str) -> tuple[float, float]:
-    """Processor time in seconds, without the imports, and peak memory in MiB of code in its own process."""
+    """Processor time in seconds, without the imports, and peak memory in MiB of code in its own process;
+    what a whole program prints of itself."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    program = code if code is _START else _MEASURED.format(code=code)
+    program = code if code in (_START, _CLOCK) else _MEASURED.format(code=code)
     command = [sys.executable, "-c", program, *arguments]
     report = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     seconds, memory = map(float, report.split())
@@ -114,14 +126,24 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     def count(row):
         model.predict(row), model.outside(row)
 
+    if model.per_cell:
+        features = {
+            "sizes of blobs": lambda k: clump_features(figures[k]),
+            "local binary patterns": lambda k: lbp_features(greys[k], figures[k]),
+        }
+    else:
+        features = {
+            "size view": lambda k: size_features(figures[k]),
+            "edges view": lambda k: edge_features(greys[k], figures[k]),
+            "texture view": lambda k: texture_features(greys[k], figures[k]),
+            "changes against the empty scene": lambda k: pipeline.changes(small[k]),
+        }
     stages = {
         "reducing the frame": lambda k: pipeline.reduced(images[k]),
         "foreground": lambda k: segmenter.apply(small[k]),
         "brightness": lambda k: cv2.cvtColor(small[k], cv2.COLOR_BGR2GRAY),
         "people in the foreground": lambda k: pipeline.figures(masks[k].copy()),
-        "size view": lambda k: size_features(figures[k]),
-        "edges view": lambda k: edge_features(greys[k], figures[k]),
-        "texture view": lambda k: texture_features(greys[k], figures[k]),
+        **features,
         "count from the features": lambda k: count(rows[k]),
     }
     compared = {
@@ -130,7 +152,8 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
             images[k], size_wh, interpolation=cv2.INTER_AREA
         ),
         "OpenCV: Canny at the working size": lambda k: cv2.Canny(greys[k], 60, 140),
-        "plain: the three views": lambda k: plain_features(greys[k], figures[k].mask, pipeline.geometry),
+        "the three views of a model of one camera": lambda k: pipeline.views(greys[k], figures[k]),
+        "plain: the same": lambda k: plain_features(greys[k], figures[k].mask, pipeline.geometry),
     }
     best = dict.fromkeys([*stages, *compared], np.inf)
     for _ in range(repeats):
@@ -153,7 +176,7 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         short, long = (looped(clip, Path(folder), n) for n in (100, frames))
         whole = [
-            [run_alone(code, clip, model)[0] for code in (_DECODE, _LOOK, _COUNT, _START)]
+            [run_alone(code, clip, model)[0] for code in (_DECODE, _LOOK, _COUNT, _START, _CLOCK)]
             for _ in range(runs)
         ]
         memory = [run_alone(_COUNT, path, model)[1] for path in (short, long)]
@@ -162,7 +185,7 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
     while video.grab():
         n_frames += 1
     ratio = statistics.median((run[2] - run[1]) / run[0] for run in whole)
-    decoding, looking, counting, start = np.min(whole, axis=0)
+    decoding, looking, counting, start, clock = np.min(whole, axis=0)
     per_frame = 1000 / n_frames
     rows = [["decoding", per_frame * decoding, 1.0]]
     for name, milliseconds in stage_times(clip, model, sampled, runs).items():
@@ -172,7 +195,8 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
     header = ["stage", "ms a frame", "times decoding"]
     click.echo(Table("Counting, stage by stage", header, rows, notes).markdown())
     click.echo(
-        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one thread)"
+        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one thread; "
+        f"{n_frames / clock:.0f} by the clock while a second thread decodes)"
     )
     click.echo(f"looking at the footage beforehand: {looking:.1f} s; start to the first frame: {start:.2f} s")
     click.echo(f"peak memory: {memory[0]:.0f} MiB after 100 frames, {memory[1]:.0f} MiB after {frames}")

@@ -19,8 +19,9 @@ from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
 from features.size import QUANTITIES as SIZE
 from features.size import size_features
+from features.texture import LBP_QUANTITIES as LBP
 from features.texture import QUANTITIES as TEXTURE
-from features.texture import texture_features
+from features.texture import lbp_features, texture_features
 
 from .scene import Scene
 
@@ -28,10 +29,11 @@ from .scene import Scene
 #: Below `LOW_RATE_FPS` there is time for twice the height, which counts dense crowds of one camera better
 #: (Mall 1.82 instead of 2.00 MAE); on video it does not (docs/decisions/2026-11-20-speed.md).
 PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
-#: What is measured of the foreground by every pipeline, by one for any scene, and by one of one camera.
+#: The three views of a foreground; what a model of one camera learns from; and what means the same in every
+#: scene (docs/decisions/2026-11-22-any-scene.md).
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
-ANY_SCENE_QUANTITIES = check_quantities(QUANTITIES + CLUMPS)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
+ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + LBP)
 
 
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
@@ -205,8 +207,11 @@ class Pipeline:
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
-        besides = self.changes(foreground.evened_bgr) if self._ends is None else clump_features(figures)
-        measured = np.hstack([self.views(grey, figures), besides])
+        if self._ends is None:
+            parts = [self.views(grey, figures), self.changes(foreground.evened_bgr)]
+        else:
+            parts = [clump_features(figures), lbp_features(grey, figures)]
+        measured = np.hstack(parts)
         return Measurement(measured, figures.mask, foreground.flags, self._directed(grey, figures.mask))
 
     def _directed(self, grey, mask) -> np.ndarray | None:

@@ -45,10 +45,13 @@ _AROUND = np.array([
     for down, right in _NEIGHBOURHOOD[_DIAGONAL]
 ]).T  # fmt: skip
 
+LBP_QUANTITIES = tuple(
+    Quantity(f"lbp_{code}", "texture", "h²", additive=True) for code in range(N_LBP_CODES)
+)
 QUANTITIES = (
     *(Quantity(f"glcm_{name}_{angle}", "texture", unit, additive=False)
       for angle in ANGLES for name, unit in _STATISTICS),
-    *(Quantity(f"lbp_{code}", "texture", "h²", additive=True) for code in range(N_LBP_CODES)),
+    *LBP_QUANTITIES,
 )  # fmt: skip
 
 
@@ -68,8 +71,16 @@ def texture_features(grey, figures: Figures) -> np.ndarray:
     """
     values, inside = neighbourhoods(grey, figures)
     statistics = pair_statistics(pair_counts(values, inside, figures))
-    histogram = figures.sums(figures.areas, lbp_codes(values, figures), N_LBP_CODES)
-    return np.hstack([statistics.reshape(len(statistics), -1), histogram])
+    return np.hstack([statistics.reshape(len(statistics), -1), _lbp_histogram(values, figures)])
+
+
+def lbp_features(grey, figures: Figures) -> np.ndarray:
+    """The columns `LBP_QUANTITIES` of `texture_features` alone, (n_regions, 10) float64."""
+    return _lbp_histogram(neighbourhoods(grey, figures)[0], figures)
+
+
+def _lbp_histogram(values, figures: Figures) -> np.ndarray:
+    return figures.sums(figures.areas, lbp_codes(values, figures), N_LBP_CODES)
 
 
 def neighbourhoods(grey, figures: Figures) -> tuple[np.ndarray, np.ndarray]:

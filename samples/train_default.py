@@ -16,10 +16,10 @@ import cv2
 import numpy as np
 
 from crowdcount.model import CounterModel
-from crowdcount.pipeline import ANY_SCENE_QUANTITIES, PERSON_HEIGHT, QUANTITIES, Pipeline
+from crowdcount.pipeline import ANY_SCENE_QUANTITIES, PERSON_HEIGHT, Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.storage import load_arrays, save_arrays
-from features.clumps import QUANTITIES as CLUMPS
+from features.schema import Schema
 from models import (
     CountRegressor,
     HuberLossRegressor,
@@ -42,10 +42,6 @@ N_FRAMES, FPS, SHORT_FPS = 60, 0.2, 2.0
 SCALE_BIAS, SCALE_ERROR = -0.028, 0.04
 #: A person of whom less is seen does not count: few annotators mark those, and no foreground tells of them.
 MARKED_SHARE = 0.3
-#: Columns of each view that mean the same in simulated and in real footage, and whose sum over the cells says
-#: the same for any cells. The outlines of real people are more ragged and hold up to twice as many edges.
-SIZE = tuple(quantity.name for quantity in CLUMPS)
-TEXTURE = tuple(quantity.name for quantity in QUANTITIES if quantity.name.startswith("lbp"))
 #: Cells without foreground among the training rows, per cell with it: nothing is nobody. Without them each
 #: speck of foreground counted as a part of a person that does not depend on its size.
 EMPTY_CELLS = 3
@@ -152,7 +148,7 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
     people : list of (n_frames, n_cells) float64
     """
     columns = tuple(quantity.name for quantity in ANY_SCENE_QUANTITIES)
-    views = [[columns.index(name) for name in view] for view in (SIZE, TEXTURE)]
+    views = [view for view in Schema(ANY_SCENE_QUANTITIES, ("cell",)).views() if view]
     folds = [range(k, len(features), N_FOLDS) for k in range(N_FOLDS)]
 
     def model(scenes, lam) -> CounterModel:
@@ -229,8 +225,7 @@ def main(cells: Path, processes: int, output: str) -> None:
     with ProcessPoolExecutor(processes) as pool:
         for file in pool.map(partial(keep_cells, folder=cells), (*USUAL, *CROWDED, *SHORT)):
             arrays, _ = load_arrays(file, "cells", 1)
-            area, total = arrays["features"][..., 0].sum(), arrays["people"].sum()
-            click.echo(f"{file.name}: {len(arrays['people'])} frames, {area / max(total, 1):.3f} per person")
+            click.echo(f"{file.name}: {len(arrays['people'])} frames, {arrays['people'].sum():.0f} people")
             if len(arrays["people"]):
                 features.append(arrays["features"])
                 people.append(arrays["people"])

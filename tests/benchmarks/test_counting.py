@@ -16,8 +16,8 @@ def test_counting_benchmark_prints_ratio_and_memory(tmp_path):
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0
     for line in (
-        r"\| texture view +\| [\d.]+ +\| [\d.]+ +\|",
-        r"ratio to decoding: \d+\.\d \(\d+ frames/s on one thread\)",
+        r"\| local binary patterns +\| [\d.]+ +\| [\d.]+ +\|",
+        r"ratio to decoding: \d+\.\d \(\d+ frames/s on one thread; \d+ by the clock while a second",
         r"start to the first frame: \d\.\d\d s",
         r"peak memory: \d+ MiB after 100 frames, \d+ MiB after 110\n",
     ):

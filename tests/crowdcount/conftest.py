@@ -142,8 +142,8 @@ def cell_model(street) -> CounterModel:
     images = [image for image, _ in street_frames(30)]
     pipeline.learn(images)
     rows = np.concatenate([pipeline.measure(image).features for image in images])
-    area = pipeline.quantity_names.index("area")
-    regressor = CountRegressor(HuberLossRegressor(lam=1e-4, gamma=0.0)).fit(rows, rows[:, area] / 0.3)
+    area = sum(rows[:, pipeline.quantity_names.index(f"lbp_{code}")] for code in range(10))
+    regressor = CountRegressor(HuberLossRegressor(lam=1e-4, gamma=0.0)).fit(rows, area / 0.3)
     return CounterModel(
         regressor.predictor_,
         tuple(pipeline.quantity_names),

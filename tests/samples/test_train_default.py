@@ -9,8 +9,6 @@ from samples.train_default import (
     FPS,
     SHORT,
     SHORT_FPS,
-    SIZE,
-    TEXTURE,
     USUAL,
     fit_default,
     training_spec,
@@ -34,13 +32,13 @@ def test_people_of_one_size_are_counted_and_a_speck_is_not_a_person():
     for _ in range(8):
         counts = rng.integers(0, 3, (40, 6))
         cells = np.zeros((40, 6, len(NAMES)))
-        cells[..., NAMES.index(SIZE[1])] = counts  # blobs of .2
-        for name in TEXTURE:
-            cells[..., NAMES.index(name)] = 0.02 * counts * rng.uniform(0.8, 1.2, counts.shape)
+        cells[..., NAMES.index("clumps_20")] = counts
+        for k in range(10):
+            cells[..., NAMES.index(f"lbp_{k}")] = 0.02 * counts * rng.uniform(0.8, 1.2, counts.shape)
         features.append(cells)
         people.append(counts.astype(float))
     model = fit_default(features, people)
     assert model.facts["cross_validation"]["mae"] < 0.3
     speck = np.zeros((1, 1, len(NAMES)))
-    speck[..., NAMES.index(SIZE[1])] = 0.05
+    speck[..., NAMES.index("clumps_20")] = 0.05
     assert model.predict(speck)[0] < 0.2

@@ -90,6 +90,7 @@ class PrincipalSystem:
         if np.count_nonzero(~is_member) + np.count_nonzero(is_dropped) > LARGEST_BORDER * len(rows):
             self._base, self._factor = rows, None  # the old factor's memory is free for the new one
             self._factor = Factor(plus_diagonal(self._kernel_matrix[np.ix_(rows, rows)], self._lam))
+            self._solved_columns = {}  # of borders so far, by row
             self._is_bordered = False
             return self._factor.solve(right)
         whole = np.zeros((len(self._base), right.shape[1]))
@@ -106,7 +107,7 @@ class PrincipalSystem:
         corner[: len(added), : len(added)] = plus_diagonal(
             self._kernel_matrix[np.ix_(added, added)], self._lam
         )
-        solved_border = self._factor.solve(border)
+        solved_border = self._solved_border(np.concatenate([added, self._base[dropped]]), border)
         outer = -border.T @ solved
         outer[: len(added)] += right[~is_member]
         outer = np.linalg.solve(corner - border.T @ solved_border, outer)
@@ -115,6 +116,13 @@ class PrincipalSystem:
         result[is_member] = solved[~is_dropped]
         result[~is_member] = outer[: len(added)]
         return result
+
+    def _solved_border(self, rows: np.ndarray, border: np.ndarray) -> np.ndarray:
+        """The solution for a border's columns, which belong to `rows` and are the same in every border."""
+        known = self._solved_columns
+        new = [k for k, row in enumerate(rows.tolist()) if row not in known]
+        known.update(zip(rows[new].tolist(), self._factor.solve(border[:, new]).T, strict=True))
+        return np.stack([known[row] for row in rows.tolist()], axis=1)
 
 
 class RobustObjective:

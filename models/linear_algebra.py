@@ -16,14 +16,16 @@ class Factor:
         if not np.isfinite(matrix).all():
             raise ValueError("products of feature values overflow: scale the columns of X to about one")
         self._scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        scaled = matrix * self._scale * self._scale[:, None]
-        shift = len(matrix) * np.finfo(float).eps
+        shift, diagonal = len(matrix) * np.finfo(float).eps, 1.0
         while True:
-            self._lower, failed_at = lapack.dpotrf(scaled.T, lower=1, clean=0)
+            scaled = matrix * self._scale
+            scaled *= self._scale[:, None]
+            scaled[np.diag_indices_from(scaled)] = diagonal
+            self._lower, failed_at = lapack.dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)
             if not failed_at:
                 return
             shift *= 10
-            scaled[np.diag_indices_from(scaled)] = 1 + shift
+            diagonal = 1 + shift
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution for a right-hand side (n,) or (n, k)."""

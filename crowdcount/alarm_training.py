@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
-from models.predictor import standardised
+from models.predictor import column_statistics, standardised
 
 from .alarm import KIND, check_targets, is_table, open_measuring, show_nothing
 from .cache import kept
@@ -155,8 +155,8 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     silent = np.flatnonzero(np.isnan(confidence))
     called = _spaced(known, MAX_CALLED)
     every_row = np.sort(np.concatenate([called, _spaced(silent, MAX_UNCALLED)]))
-    mean, spread = X[every_row].mean(axis=0), X[every_row].std(axis=0)
-    scale = np.where(spread <= 1e-12 * np.abs(X[every_row]).max(axis=0), 1.0, spread)
+    mean, scale, *_ = column_statistics(X[every_row])
+    standard = standardised(X, mean, scale)
     folds = BlockedKFold(N_BLOCKS)
 
     # 1 / mean distance, the beta-SVM's own, is far too narrow among hundreds of standardised columns.
@@ -165,8 +165,7 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     def judged(setting: dict, rows: np.ndarray = called) -> tuple:
         candidate = BetaSVMClassifier(start="proportions", **setting)
         predicted = np.full(len(X), np.nan)
-        standard = standardised(X[rows], mean, scale)
-        predicted[rows] = out_of_fold(candidate, standard, confidence[rows], folds)
+        predicted[rows] = out_of_fold(candidate, standard[rows], confidence[rows], folds)
         errors = call_errors(calls, predicted)
         return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, setting, rows
 
@@ -177,12 +176,16 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     grid = ({"kernel": kernel, "C": C, **gamma, **plain} for kernel, C in product(KERNELS, COSTS))
     chosen = best(map(judged, grid))
     base = {name: chosen[2][name] for name in ("kernel", "C", *gamma)}
-    others = product(BELIEFS.values(), (called, every_row) if len(silent) else (called,))
-    _, errors, setting, rows = best([chosen, *(judged(base | belief, part) for belief, part in others)])
+    parts = (called, every_row) if len(silent) else (called,)
+    others = [
+        judged(base | belief, part)
+        for belief, part in product(BELIEFS.values(), parts)
+        if belief is not plain or part is not called  # which was chosen from
+    ]
+    _, errors, setting, rows = best([chosen, *others])
     belief = next(name for name, belief in BELIEFS.items() if base | belief == setting)
 
-    standard = standardised(X[rows], mean, scale)
-    fitted = BetaSVMClassifier(start="proportions", **setting).fit(standard, confidence[rows])
+    fitted = BetaSVMClassifier(start="proportions", **setting).fit(standard[rows], confidence[rows])
     votes = calls.votes[rows]
     contradicted = (votes != 0.5) & ((votes > 0.5) != (fitted.confidence_ > 0.5)) & ~np.isnan(votes)
     low, high = X[rows].min(axis=0), X[rows].max(axis=0)

@@ -105,8 +105,9 @@ class Counting:
         frames = []
         for mark in kept:
             with closing(self._source.frames(mark)) as found:
-                frames.append(next(found).image_bgr)
-        frames = [self._pipeline.reduced(frame) for frame in frames if frame is not None]
+                image = next(found).image_bgr
+            if image is not None:
+                frames.append(self._pipeline.reduced(image))  # now: all of them whole would fill the memory
         self._pipeline.resume(self._start.frame // self.every, frames)
 
     @property

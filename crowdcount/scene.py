@@ -26,7 +26,7 @@ from features.perspective import (
 )
 
 from .errors import SceneError
-from .storage import atomic_path, load_arrays, read_mat, save_arrays
+from .storage import atomic_path, load_arrays, read_bytes, read_mat, save_arrays
 
 VERSION = 1
 #: Largest width or height, and largest number of pixels of a frame: a line of JSON must not fill the memory.
@@ -279,7 +279,7 @@ def load_scene(path: str | Path) -> Scene:
     path = Path(path)
     if path.suffix.lower() == ".npz":
         return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
-    content = _read(path)
+    content = read_bytes(path, _MAX_JSON_BYTES, "scene file", "give a scene file", SceneError)
     version = _validated(_Header, content, path).version
     if version > VERSION:
         raise SceneError(
@@ -675,17 +675,3 @@ def _numbers(text, count, what) -> tuple[float, ...]:
     if len(numbers) != count or not all(map(math.isfinite, numbers)):
         raise SceneError(f"expected {what} in pixels, found {text!r}")
     return numbers
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_JSON_BYTES + 1)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SceneError(f"cannot read {path}: {reason}; check the name") from None
-    if len(content) > _MAX_JSON_BYTES:
-        raise SceneError(
-            f"{path} is larger than any scene file ({_MAX_JSON_BYTES >> 20} MiB); give a scene file"
-        )
-    return content

@@ -292,6 +292,25 @@ def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.nda
                     "copy or make it again") from reason
 
 
+def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[CrowdCountError]) -> bytes:
+    """Read an untrusted file of a `kind` that has at most so many bytes; `advice` says what to do if not.
+
+    Raises
+    ------
+    CrowdCountError
+        Of class `error`, one line, when it cannot be read or is larger.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as reason:
+        why = (reason.strerror or str(reason)).lower()
+        raise error(f"cannot read {path}: {why}; check the name") from None
+    if len(content) > most:
+        raise error(f"{path} is larger than any {kind} ({most >> 20} MiB); {advice}")
+    return content
+
+
 def read_mat(path: str | Path, names: Collection[str], error: type[CrowdCountError]) -> dict[str, object]:
     """Read variables of an untrusted MATLAB file of version 4 to 7.2: those of `names` that it has.
 
@@ -304,15 +323,7 @@ def read_mat(path: str | Path, names: Collection[str], error: type[CrowdCountErr
     """
     from scipy.io import loadmat  # takes a third of a second, which only such a file is worth
 
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_MAT_BYTES + 1)
-    except OSError as reason:
-        why = (reason.strerror or str(reason)).lower()
-        raise error(f"cannot read {path}: {why}; check the name") from None
-    if len(content) > _MAX_MAT_BYTES:
-        raise error(f"{path} is larger than any known .mat file ({_MAX_MAT_BYTES >> 20} MiB); give that one")
+    content = read_bytes(path, _MAX_MAT_BYTES, "known .mat file", "give that one", error)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

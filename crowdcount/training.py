@@ -227,7 +227,10 @@ class Fitting:
         fitted = self.fit(best.setting)
         predictor = fitted.predictor_
         if best.averaged:
-            predictor = mean_predictor([self.fit(setting).predictor_ for setting in best.averaged])
+            predictor = mean_predictor([
+                predictor if setting == best.setting else self.fit(setting).predictor_
+                for setting in best.averaged
+            ])
         if best.local is not None:
             predictor = predictor.averaged_with(self.fit_local(best.local).predictor_)
         return fitted, predictor

@@ -28,10 +28,8 @@ def clump_features(figures: Figures) -> np.ndarray:
         Columns as `QUANTITIES`. A blob that spans several regions counts in each with the share of its area
         there. An empty mask gives zeros.
     """
-    blob_areas = np.bincount(figures.blobs, figures.areas)
-    pixel_areas = blob_areas[figures.blobs]
-    shares = nearest_sizes(blob_areas)[figures.blobs] * (figures.areas / pixel_areas)[:, None]
-    return np.hstack([figures.sums(share) for share in shares.T])
+    in_regions = figures.sums(figures.blob_shares, figures.blobs, len(figures.blob_areas))
+    return in_regions @ nearest_sizes(figures.blob_areas)
 
 
 def nearest_sizes(areas) -> np.ndarray:

@@ -247,7 +247,6 @@ class Segmenter:
         Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
-
     """
 
     def __init__(self, rate: float, roi: np.ndarray):

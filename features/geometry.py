@@ -166,6 +166,19 @@ class Figures:
         """(k,) int: the column of each pixel."""
         return self.pixels - self.rows * self.mask.shape[1]
 
+    @cached_property
+    def blob_areas(self) -> np.ndarray:
+        """(n_blobs,) float64: the area of each blob, squared person heights; 0 for numbers without one."""
+        return np.bincount(self.blobs, self.areas)
+
+    @cached_property
+    def blob_shares(self) -> np.ndarray:
+        """(k,) float64: the share of its blob's area that each pixel has.
+
+        So a blob that spans several regions counts in each with the share of its area there.
+        """
+        return self.areas / self.blob_areas.take(self.blobs)
+
     def sums(self, weights=None, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
         """Sum `weights` per region and bin.
 

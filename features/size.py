@@ -65,9 +65,6 @@ def size_features(figures: Figures) -> np.ndarray:
     directions = orientation_bins(normal_x.ravel().take(outline), normal_y.ravel().take(outline))
     directed = figures.sums(figures.lengths[on_outline], directions, N_ORIENTATIONS, on_outline)
 
-    blob_areas = np.bincount(figures.blobs, figures.areas)
-    # A blob that spans several regions counts in each with the share of its area there.
-    blobs = figures.sums(figures.areas / blob_areas[figures.blobs])
-
+    blobs = figures.sums(figures.blob_shares)
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])

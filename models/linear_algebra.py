@@ -16,16 +16,16 @@ class Factor:
         if not np.isfinite(matrix).all():
             raise ValueError("products of feature values overflow: scale the columns of X to about one")
         self._scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), np.finfo(float).tiny))
-        shift, diagonal = len(matrix) * np.finfo(float).eps, 1.0
+        shift, is_shifted = len(matrix) * np.finfo(float).eps, False
         while True:
             scaled = matrix * self._scale
             scaled *= self._scale[:, None]
-            scaled[np.diag_indices_from(scaled)] = diagonal
+            if is_shifted:
+                diagonal_of(scaled)[:] = 1 + shift
             self._lower, failed_at = lapack.dpotrf(scaled.T, lower=1, clean=0, overwrite_a=1)
             if not failed_at:
                 return
-            shift *= 10
-            diagonal = 1 + shift
+            shift, is_shifted = 10 * shift, True
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """The solution for a right-hand side (n,) or (n, k)."""
@@ -35,8 +35,12 @@ class Factor:
         return scale * lapack.dpotrs(self._lower, scale * right, lower=1)[0]
 
 
+def diagonal_of(matrix: np.ndarray) -> np.ndarray:
+    """The diagonal (n,) of a matrix (n, n), a view that can be written to."""
+    return np.einsum("ii->i", matrix)
+
+
 def plus_diagonal(matrix: np.ndarray, value: float) -> np.ndarray:
     """`matrix` itself with `value` added to its diagonal."""
-    diagonal = np.einsum("ii->i", matrix)  # a view
-    diagonal += value
+    diagonal_of(matrix)[:] += value
     return matrix

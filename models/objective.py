@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .linear_algebra import Factor, plus_diagonal
+from .linear_algebra import Factor, diagonal_of, plus_diagonal
 from .losses import huber_loss
 
 Solve = Callable[[np.ndarray], np.ndarray]
@@ -329,7 +329,7 @@ class Objective:
                 gram = _gram(self.manifold.features[:, view])
             if own_rows:
                 gram = gram + self._labelled_gram(view)
-            np.einsum("ii->i", gram)[:] *= 1 + len(gram) * np.finfo(float).eps
+            diagonal_of(gram)[:] *= 1 + len(gram) * np.finfo(float).eps
             correction[view] = Factor(gram).solve(gradient[view])
         largest = 0.0
         if self.manifold is not None:

@@ -177,13 +177,13 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
         return np.concatenate([counts[k] for k in order]), np.concatenate([outside[k] for k in order])
 
     truth = np.concatenate([cells.sum(axis=1) for cells in people])
-    best = np.inf
+    best = None
     for lam in LAMBDAS:
         counts, outside = held_out(lam)
         metrics = count_metrics(truth, counts)
         click.echo(f"lam {lam:g}: MAE {metrics.mae:.3f}, bias {metrics.bias:+.3f}")
-        if metrics.mae < best:
-            best, setting, held_out_counts, usual = metrics.mae, lam, counts, outside
+        if best is None or metrics.mae < best.mae:
+            best, setting, held_out_counts, usual = metrics, lam, counts, outside
     scores = np.split(normalised_scores(truth, held_out_counts), np.cumsum([len(p) for p in people])[:-1])
     return replace(
         model(range(len(features)), setting),
@@ -193,7 +193,7 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
         facts={
             "trained_on": f"{len(features)} simulated scenes",
             "limits": LIMITS,
-            "cross_validation": asdict(count_metrics(truth, held_out_counts)),
+            "cross_validation": asdict(best),
             "lam": setting,
         },
     )

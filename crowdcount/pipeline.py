@@ -14,6 +14,7 @@ from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Figures, Geometry
+from features.images import reduced
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
@@ -96,17 +97,6 @@ def cell_grid(scene: Scene) -> tuple[int, int]:
     n_cells = max(1.0, ground / CELL_GROUND)
     rows = max(1, round(np.sqrt(n_cells / 2)))
     return rows, max(1, round(n_cells / rows))
-
-
-def reduced(image, size_wh: tuple[int, int]) -> np.ndarray:
-    """An image (H, W, …) uint8 at a smaller size: halved while three times as large, then interpolated."""
-    height, width = image.shape[:2]
-    while width >= 3 * size_wh[0] and height >= 3 * size_wh[1]:
-        width, height = width // 2, height // 2
-        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
-    if (width, height) == size_wh:
-        return image
-    return cv2.resize(image, size_wh, interpolation=cv2.INTER_LINEAR)
 
 
 class Pipeline:

@@ -361,7 +361,13 @@ class _FileSource(VideoSource):
             frames = self._sample_by_seeking(n, count / self._announced_fps, reduce)
             if len(frames) > n // 2:
                 return frames
-        return self._sample_in_order(n, reduce)
+        stride = 1  # as it would become, if the announced length is right
+        while count is not None and count >= 2 * n * stride:
+            stride *= 2
+        frames = self._sample_in_order(n, reduce, stride)
+        if len(frames) < n and stride > 1:  # there are fewer than the file announces
+            frames = self._sample_in_order(n, reduce, 1)
+        return frames
 
     def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
         """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
@@ -378,10 +384,9 @@ class _FileSource(VideoSource):
                     frames.append(self._frame(index, self._time(index, found_s), image, reduce))
         return frames
 
-    def _sample_in_order(self, n: int, reduce: Reduce) -> list[Frame]:
-        """Decode everything, keeping at most 2 n frames: whenever these are full, every second one goes."""
+    def _sample_in_order(self, n: int, reduce: Reduce, stride: int) -> list[Frame]:
+        """Decode everything, keeping every `stride`-th frame; whenever there are 2 n, half of them go."""
         frames: list[Frame] = []
-        stride = 1
         with closing(self._slots(None)) as slots:
             for index, time_s, read in slots:
                 if index % stride == 0 and (image := read()) is not None:

@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 
 from .camera import CameraWatch
+from .images import largest_difference, noise_of, percentile_of
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
@@ -87,13 +88,8 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         self.image = median_of(frames)
-        threshold = np.empty_like(self.image)
-        for rows in _strips(len(self.image)):
-            difference = np.abs(frames[:, rows] - self.image[rows].astype(np.int16)).max(axis=-1)
-            # The lower quartile of |difference| sees the noise even where people stand most of the time; for
-            # Gaussian noise in three channels it lies at 0.55 standard deviations.
-            noise = np.percentile(difference, 25, axis=0) / 0.55
-            threshold[rows] = np.clip(3.5 * noise, 10, 80)[..., None]
+        noise = noise_of([largest_difference(frame, self.image) for frame in frames])
+        threshold = cv2.merge([np.clip(3.5 * noise, 10, 80).astype(np.uint8)] * 3)
         self._range = cv2.subtract(self.image, threshold), cv2.add(self.image, threshold)
 
     def apply(self, frame_bgr: np.ndarray) -> np.ndarray:
@@ -119,9 +115,7 @@ class MedianBackground:
         within = cv2.inRange(frame_bgr, *self._range)
         mask = cv2.bitwise_not(within)
         changed = np.flatnonzero(within == 0)
-        channels = 3 * changed + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
-        shadow = is_shadow(frame_bgr.ravel().take(channels).T, self.image.ravel().take(channels).T)
-        mask.ravel()[changed[shadow]] = 0
+        mask.ravel()[changed[is_shadow_at(changed, frame_bgr, self.image)]] = 0
         return mask
 
 
@@ -143,14 +137,7 @@ def kept_frames(n_frames: int, rate: float) -> list[int]:
 
 def median_of(frames: np.ndarray) -> np.ndarray:
     """Median (H, W, 3) uint8 of frames (n, H, W, 3) uint8, rounded down."""
-    median = np.empty_like(frames[0])
-    for rows in _strips(len(median)):  # in one piece it would take eight times the frames' memory
-        median[rows] = np.median(frames[:, rows], axis=0)
-    return median
-
-
-def _strips(n_rows: int) -> list[slice]:
-    return [slice(first, first + 16) for first in range(0, n_rows, 16)]
+    return percentile_of(frames, 50).astype(np.uint8)
 
 
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
@@ -168,6 +155,12 @@ def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
     mean = ratios.mean(axis=1)
     spread = ratios.max(axis=1) - ratios.min(axis=1)
     return (mean > _SHADOW_DARKEST) & (mean < _SHADOW_LIGHTEST) & (spread < _SHADOW_COLOUR_SPREAD)
+
+
+def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
+    """`is_shadow` (k,) at some pixels, (k,) int places in images (H, W, 3) uint8 read row by row."""
+    channels = 3 * pixels + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
+    return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
 
 
 def channel_gains(frame_bgr, reference_bgr) -> np.ndarray:

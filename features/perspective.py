@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from .foreground import is_shadow
+from .foreground import is_shadow_at
+from .images import largest_difference, noise_of, percentile_of
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
@@ -41,6 +42,7 @@ _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
 _EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.20, 0.10
 _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
 _LEARNING_FRAMES = 40
+_LINES_AT_ONCE = 32
 # What makes a pixel moving, in grey levels: more than 4 standard deviations of its noise, and than this. Low
 # ones keep people whole, high ones keep shadows and reflections out; the footage decides.
 _THRESHOLDS = (16, 32, 64)
@@ -252,26 +254,15 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         cv2.LUT(frame, np.clip(np.rint(levels / gain), 0, 255).astype(np.uint8)[None])
         for frame, gain in zip(frames_bgr, gains, strict=True)
     ]
-    background = _partitioned(evened[::step], 1 / 2)
-    differences = [_largest_difference(frame, background) for frame in evened]
-    # For Gaussian noise in three channels the lower quartile of the largest lies at 0.55 standard deviations.
-    noise = np.minimum(_partitioned(differences[::step], 1 / 4) * (4 / 0.55), 255)
+    background = percentile_of(evened[::step], 50).astype(np.uint8)
+    differences = [largest_difference(frame, background) for frame in evened]
+    noise = np.minimum(4 * noise_of(differences[::step]), 255).astype(np.uint8)
     for frame, difference in zip(evened, differences, strict=True):
-        difference[difference <= noise] = 0
-        moving = difference > 0
-        difference[moving] *= ~is_shadow(frame[moving], background[moving])
+        still = cv2.compare(difference, noise, cv2.CMP_LE)
+        moving = np.flatnonzero(still == 0)
+        still.ravel()[moving[is_shadow_at(moving, frame, background)]] = 255
+        difference[still.view(bool)] = 0
     return [cv2.medianBlur(difference, 3) for difference in differences]
-
-
-def _partitioned(images, share):
-    """The value per pixel below which this share of the images lies."""
-    rank = int(share * len(images))
-    return np.partition(np.stack(images), rank, axis=0)[rank]
-
-
-def _largest_difference(frame_bgr, background_bgr):
-    blue, green, red = cv2.split(cv2.absdiff(frame_bgr, background_bgr))
-    return cv2.max(cv2.max(blue, green), red)
 
 
 def height_line_of_masks(masks: Sequence[np.ndarray]) -> HeightEstimate:
@@ -339,8 +330,9 @@ def person_like_blobs(mask) -> np.ndarray:
     height, width = mask.shape
     close = 2 * round(0.0075 * height) + 1  # joins heads to bodies, less than the gap between people
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((close, close), np.uint8))
-    boxes = cv2.connectedComponentsWithStats(closed, connectivity=8)[2][1:]
-    x, y, w, h = boxes[:, :4].T
+    contours, hierarchy = cv2.findContours(closed, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    outer = [k for k in range(len(contours)) if hierarchy[0, k, 3] < 0]
+    x, y, w, h = np.array([cv2.boundingRect(contours[k]) for k in outer], int).reshape(-1, 4).T
     whole = (x > 0) & (y > 0) & (x + w < width) & (y + h < height)
     shaped = (h >= w) & (h <= _LARGEST_ASPECT * w) & (h >= SMALLEST_PERSON * height)
     return np.column_stack([y + h, h, w])[whole & shaped].astype(np.float64)
@@ -381,9 +373,10 @@ def _grid_posterior(log_slopes, log_heights, blobs, weights, reference_row, fram
     lines = np.exp(np.stack(np.meshgrid(log_slopes, log_heights, indexing="ij"), axis=-1).reshape(-1, 2))
     log_posterior = _log_prior(lines, reference_row, frame_height)
     shape = _shape_density(blobs)
-    for k, line in enumerate(lines):
-        person, other = _height_densities(_log_ratio(line, blobs, reference_row, frame_height))
-        log_posterior[k] += weights @ np.log(person * shape + other)
+    for first in range(0, len(lines), _LINES_AT_ONCE):
+        some = slice(first, first + _LINES_AT_ONCE)
+        person, other = _height_densities(_log_ratio(lines[some], blobs, reference_row, frame_height))
+        log_posterior[some] += np.log(person * shape + other) @ weights
     return lines, log_posterior
 
 
@@ -406,8 +399,8 @@ def _heights(lines, rows, reference_row, frame_height):
     return np.maximum(slopes * (rows - reference_row) + at_reference, 0.02 * frame_height)
 
 
-def _log_ratio(line, blobs, reference_row, frame_height):
-    return np.log(blobs[:, 1] / _heights(line, blobs[:, 0], reference_row, frame_height))
+def _log_ratio(lines, blobs, reference_row, frame_height):
+    return np.log(blobs[:, 1] / _heights(lines, blobs[:, 0], reference_row, frame_height))
 
 
 def _shape_density(blobs):

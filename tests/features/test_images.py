@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from features.images import percentile_of, reduced
+
+
+@settings(deadline=None)
+@given(n=st.integers(1, 70), percent=st.floats(0, 100), seed=st.integers(0, 1000))
+def test_percentile_as_numpy_has_it(n, percent, seed):
+    images = np.random.default_rng(seed).integers(0, 256, (n, 3, 5, 3), dtype=np.uint8)
+    expected = np.percentile(images, percent, axis=0)
+    np.testing.assert_allclose(percentile_of(images, percent), expected, atol=1e-10)
+
+
+def test_percentile_of_images_larger_than_a_strip_which_it_leaves_alone():
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (7, 90, 80, 3), dtype=np.uint8)
+    before = images.copy()
+    np.testing.assert_array_equal(percentile_of(list(images), 50), np.median(images, axis=0))
+    np.testing.assert_array_equal(images, before)
+
+
+@pytest.mark.parametrize(
+    ("size_wh", "size"), [((40, 30), (90, 160)), ((16, 9), (90, 160)), ((160, 90), (90, 160))]
+)
+def test_reduced_image_has_the_size_and_the_brightness(size_wh, size):
+    rng = np.random.default_rng(0)
+    image = rng.integers(100, 140, (*size, 3), dtype=np.uint8)
+    small = reduced(image, size_wh)
+    assert small.shape == (size_wh[1], size_wh[0], 3)
+    assert small.mean() == pytest.approx(image.mean(), abs=1)

@@ -246,17 +246,47 @@ class PolynomialMap:
             start += len(weights)
         return result
 
-    def combine_each(self, columns: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """transform(columns)_i . coefficients_(i modulo p): (n,), for `coefficients` (p, size), n = k p."""
-        n_parts = len(coefficients)
-        result = np.zeros((len(columns) // n_parts, n_parts))
+    def quadratic_form(self, coefficients: np.ndarray) -> "QuadraticForm | None":
+        """The functions z -> phi(z).coefficients, for coefficients (..., size), if of degree 2 at most."""
+        top = 1 if self.kernel.name == "linear" else int(self.kernel.degree)
+        if top > 2:
+            return None
+        d, shape = self.n_columns, coefficients.shape[:-1]
+        constant, linear, square = np.zeros(shape), np.zeros((*shape, d)), None
+        if self.kernel.name == "linear":
+            return QuadraticForm(constant, coefficients, square)
         start = 0
-        for level, weights in self._levels(columns):
-            stop = start + len(weights)
-            weighted = coefficients[:, start:stop].T * weights[:, None]
-            result += np.einsum("mp,mkp->kp", weighted, level.reshape(len(level), -1, n_parts))
-            start = stop
-        return result.ravel()
+        if self.kernel.coef0 > 0:
+            constant = self._weight(()) * coefficients[..., 0]
+            start = 1
+        if self.kernel.coef0 > 0 or top == 1:
+            linear = self._weight((0,)) * coefficients[..., start : start + d]
+            start += d
+        if top == 2:
+            square = np.zeros((*shape, d, d))
+            above = np.triu_indices(d)
+            weights = np.where(above[0] == above[1], self._weight((0, 0)), self._weight((0, 1)))
+            square[..., *above] = weights * coefficients[..., start:]
+        return QuadraticForm(constant, linear, square)
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticForm:
+    """The functions z -> constant + linear.z + z.square z, which take a few products of matrices each.
+
+    `constant` (...), `linear` (..., d), `square` (..., d, d) or None for a linear function.
+    """
+
+    constant: np.ndarray
+    linear: np.ndarray
+    square: np.ndarray | None
+
+    def evaluate(self, points: np.ndarray) -> np.ndarray:
+        """Values (..., n) float64 at `points` (..., n, d)."""
+        slopes = self.linear[..., None, :]
+        if self.square is not None:
+            slopes = points @ self.square + slopes
+        return self.constant[..., None] + (slopes * points).sum(axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,9 +385,16 @@ class Expansion:
     def _map(self) -> PolynomialMap:
         return PolynomialMap(self.kernel, len(self.columns))
 
+    @cached_property
+    def form(self) -> QuadraticForm | None:
+        """The function as a quadratic form, where it is one."""
+        return self._map.quadratic_form(self.coefficients) if self.support is None else None
+
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Values (n,) float64 for `rows` (n, n_features) float64."""
         view = rows[:, self.columns]
+        if self.form is not None:
+            return self.form.evaluate(view)
         if self.support is None:
             return self._map.combine(view, self.coefficients)
         if not len(self.support):
@@ -371,8 +408,10 @@ class Expansion:
         """
         target = PolynomialMap(kernel, len(self.columns))
         same_degree = self.kernel.degree == kernel.degree and (self.kernel.coef0 > 0) == (kernel.coef0 > 0)
-        if target.size is None or self.kernel.name != kernel.name or not (
-            same_degree or kernel.name == "linear"
+        if (
+            target.size is None
+            or self.kernel.name != kernel.name
+            or not (same_degree or kernel.name == "linear")
         ):
             raise ValueError(f"expected two polynomials of the same monomials, got {self.kernel}, {kernel}")
         coefficients = self.coefficients
@@ -384,19 +423,14 @@ class Expansion:
 
 @dataclass(frozen=True, eq=False)
 class ExpansionGroup:
-    """The sum of expansions of one polynomial kernel over as many columns each, evaluated in one go.
+    """The sum of p quadratic forms of as many columns each, `columns` (p, d), evaluated in one go.
 
-    `columns` (p, d) and `coefficients` (p, size) of the p expansions. A frame's count that is a sum of local
-    counts has a hundred of them, whose overhead one by one would outweigh their arithmetic by far.
+    A frame's count that is a sum of local counts has a hundred of them, whose overhead one by one would
+    outweigh their arithmetic by far.
     """
 
-    kernel: Kernel
     columns: np.ndarray
-    coefficients: np.ndarray
-
-    @cached_property
-    def _map(self) -> PolynomialMap:
-        return PolynomialMap(self.kernel, self.columns.shape[1])
+    form: QuadraticForm
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Values (n,) float64 for `rows` (n, n_features) float64."""
@@ -405,27 +439,23 @@ class ExpansionGroup:
         result = np.empty(len(rows))
         for start in range(0, len(rows), step):
             views = rows[start : start + step, self.columns]
-            values = self._map.combine_each(views.reshape(-1, views.shape[2]), self.coefficients)
-            result[start : start + step] = values.reshape(-1, n_parts).sum(axis=1)
+            result[start : start + step] = self.form.evaluate(views.swapaxes(0, 1)).sum(axis=0)
         return result
 
 
 def grouped(expansions: Sequence[Expansion]) -> "list[Expansion | ExpansionGroup]":
-    """Expansions with the same sum, those of one polynomial kernel over as many columns put together."""
+    """Expansions with the same sum, quadratic ones of one kernel over as many columns put together."""
     groups: dict[tuple, list[Expansion]] = {}
     for number, part in enumerate(expansions):
-        alike = (part.kernel, len(part.columns)) if part.support is None else number
+        alike = number if part.form is None else (part.kernel, len(part.columns))
         groups.setdefault(alike, []).append(part)
-    return [
-        parts[0]
-        if len(parts) == 1
-        else ExpansionGroup(
-            parts[0].kernel,
-            np.stack([part.columns for part in parts]),
-            np.stack([part.coefficients for part in parts]),
-        )
-        for parts in groups.values()
-    ]
+    return [parts[0] if len(parts) == 1 else _group(parts) for parts in groups.values()]
+
+
+def _group(parts: Sequence[Expansion]) -> ExpansionGroup:
+    coefficients = np.stack([part.coefficients for part in parts])
+    explicit = PolynomialMap(parts[0].kernel, len(parts[0].columns))
+    return ExpansionGroup(np.stack([part.columns for part in parts]), explicit.quadratic_form(coefficients))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,9 @@ def test_the_polynomial_map_reproduces_the_kernel(degree, coef0):
     coefficients = RANDOM.normal(size=explicit.size)
     combined = explicit.combine(LEFT, coefficients)
     np.testing.assert_allclose(combined, explicit.transform(LEFT) @ coefficients, atol=1e-12)
+    expansion = explicit.expansion(np.arange(4), coefficients)
+    assert (expansion.form is not None) == (degree <= 2)
+    np.testing.assert_allclose(evaluate([expansion], LEFT), combined, atol=1e-12)
 
 
 def test_the_linear_map_is_the_identity():

@@ -247,26 +247,24 @@ class PolynomialMap:
         return result
 
     def quadratic_form(self, coefficients: np.ndarray) -> "QuadraticForm | None":
-        """The functions z -> phi(z).coefficients, for coefficients (..., size), if of degree 2 at most."""
-        top = 1 if self.kernel.name == "linear" else int(self.kernel.degree)
+        """The function z -> phi(z).coefficients, for coefficients (size,), if it is of degree 2 at most."""
+        if self.kernel.name == "linear":
+            return QuadraticForm(np.float64(0), coefficients, None)
+        d, top, start = self.n_columns, int(self.kernel.degree), 0
         if top > 2:
             return None
-        d, shape = self.n_columns, coefficients.shape[:-1]
-        constant, linear, square = np.zeros(shape), np.zeros((*shape, d)), None
-        if self.kernel.name == "linear":
-            return QuadraticForm(constant, coefficients, square)
-        start = 0
+        constant, linear, square = np.float64(0), np.zeros(d), None
         if self.kernel.coef0 > 0:
-            constant = self._weight(()) * coefficients[..., 0]
+            constant = self._weight(()) * coefficients[0]
             start = 1
         if self.kernel.coef0 > 0 or top == 1:
-            linear = self._weight((0,)) * coefficients[..., start : start + d]
+            linear = self._weight((0,)) * coefficients[start : start + d]
             start += d
         if top == 2:
-            square = np.zeros((*shape, d, d))
+            square = np.zeros((d, d))
             above = np.triu_indices(d)
             weights = np.where(above[0] == above[1], self._weight((0, 0)), self._weight((0, 1)))
-            square[..., *above] = weights * coefficients[..., start:]
+            square[above] = weights * coefficients[start:]
         return QuadraticForm(constant, linear, square)
 
 
@@ -387,8 +385,24 @@ class Expansion:
 
     @cached_property
     def form(self) -> QuadraticForm | None:
-        """The function as a quadratic form, where it is one."""
-        return self._map.quadratic_form(self.coefficients) if self.support is None else None
+        """The function as a quadratic form, where it is one and that takes less time than the support."""
+        if self.support is None:
+            return self._map.quadratic_form(self.coefficients)
+        kernel, n_products = self.kernel, 1 if self.kernel.name == "linear" else self.kernel.degree
+        if self.coefficients.ndim > 1 or self._map.size is None or n_products > 2:
+            return None
+        if 2 * len(self.support) <= len(self.columns):
+            return None
+        by_column = self.support.T @ self.coefficients
+        if kernel.name == "linear":
+            return QuadraticForm(np.float64(0), by_column, None)
+        total = self.coefficients.sum()
+        if kernel.degree == 1:
+            return QuadraticForm(kernel.coef0 * total, kernel.gamma * by_column, None)
+        products = self.support.T @ (self.coefficients[:, None] * self.support)
+        return QuadraticForm(
+            kernel.coef0**2 * total, 2 * kernel.gamma * kernel.coef0 * by_column, kernel.gamma**2 * products
+        )
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Values (n,) float64 for `rows` (n, n_features) float64."""
@@ -444,18 +458,26 @@ class ExpansionGroup:
 
 
 def grouped(expansions: Sequence[Expansion]) -> "list[Expansion | ExpansionGroup]":
-    """Expansions with the same sum, quadratic ones of one kernel over as many columns put together."""
+    """Expansions with the same sum, quadratic forms of as many columns put together."""
     groups: dict[tuple, list[Expansion]] = {}
     for number, part in enumerate(expansions):
-        alike = number if part.form is None else (part.kernel, len(part.columns))
+        alike = (number,) if part.form is None else (len(part.columns), part.form.square is None)
         groups.setdefault(alike, []).append(part)
-    return [parts[0] if len(parts) == 1 else _group(parts) for parts in groups.values()]
+    return [
+        parts[0]
+        if len(parts) == 1
+        else ExpansionGroup(np.stack([part.columns for part in parts]), _stacked(parts))
+        for parts in groups.values()
+    ]
 
 
-def _group(parts: Sequence[Expansion]) -> ExpansionGroup:
-    coefficients = np.stack([part.coefficients for part in parts])
-    explicit = PolynomialMap(parts[0].kernel, len(parts[0].columns))
-    return ExpansionGroup(np.stack([part.columns for part in parts]), explicit.quadratic_form(coefficients))
+def _stacked(parts: Sequence[Expansion]) -> QuadraticForm:
+    constant, linear, square = zip(
+        *((part.form.constant, part.form.linear, part.form.square) for part in parts), strict=True
+    )
+    return QuadraticForm(
+        np.stack(constant), np.stack(linear), None if square[0] is None else np.stack(square)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,12 +26,26 @@ def test_the_polynomial_map_reproduces_the_kernel(degree, coef0):
     expansion = explicit.expansion(np.arange(4), coefficients)
     assert (expansion.form is not None) == (degree <= 2)
     np.testing.assert_allclose(evaluate([expansion], LEFT), combined, atol=1e-12)
+    weights = RANDOM.normal(size=7)
+    supported = Expansion(np.arange(4), kernel, RIGHT, weights)
+    assert (supported.form is not None) == (degree <= 2)
+    np.testing.assert_allclose(evaluate([supported], LEFT), expected @ weights, atol=1e-12 * expected.max())
 
 
 def test_the_linear_map_is_the_identity():
     kernel = Kernel.resolve("linear", None, 4)
     np.testing.assert_array_equal(PolynomialMap(kernel, 4).transform(LEFT), LEFT)
     np.testing.assert_allclose(PolynomialMap(kernel, 4).combine(LEFT, np.arange(4.0)), LEFT @ np.arange(4.0))
+    weights = np.arange(7.0)
+    supported = Expansion(np.arange(4), kernel, RIGHT, weights)
+    assert supported.form is not None
+    np.testing.assert_allclose(evaluate([supported], LEFT), LEFT @ RIGHT.T @ weights)
+
+
+def test_a_short_support_stays_what_is_evaluated():
+    kernel = Kernel.resolve("poly", {"degree": 2, "coef0": 1.0}, 4)
+    assert Expansion(np.arange(4), kernel, RIGHT[:2], np.ones(2)).form is None
+    assert Expansion(np.arange(4), kernel, RIGHT[:3], np.ones(3)).form is not None
 
 
 def test_defaults_are_those_of_scikit_learn():

@@ -45,7 +45,12 @@ class ChangeMeter:
 
     @cached_property
     def _areas(self) -> np.ndarray:
-        return (1.0 / np.square(self.geometry.person_height, dtype=np.float32)).ravel()
+        areas = 1.0 / np.square(self.geometry.person_height, dtype=np.float32)
+        return areas.ravel().astype(np.float64)  # as bincount would make them each time
+
+    @cached_property
+    def _parts(self) -> np.ndarray:
+        return self.geometry.parts.astype(np.intp)
 
     def measure(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Measure a frame (H, W, 3) uint8 whose light is evened out to that of the empty scene.
@@ -64,24 +69,27 @@ class ChangeMeter:
         areas = self._sums(changed, change.ravel().take(changed) - 1, len(CHANGES))
 
         x, y = _gradients(frame_bgr)
-        new, new_x, new_y = self._long(x - self._gradients[0], y - self._gradients[1])
-        new_edges = self._sums(new, orientation_bins(new_x, new_y), N_ORIENTATIONS)
+        new_x, new_y = cv2.subtract(x, self._gradients[0]), cv2.subtract(y, self._gradients[1])
+        new, _ = self._long(new_x, new_y)
+        directions = orientation_bins(*(part.ravel().take(new).astype(np.float32) for part in (new_x, new_y)))
+        new_edges = self._sums(new, directions, N_ORIENTATIONS)
 
-        strong, x, y = self._long(x, y)
-        by_strength = self._sums(strong, x * x + y * y >= GRADIENTS[1] ** 2, 2)
+        strong, squares = self._long(x, y)
+        by_strength = self._sums(strong, squares >= GRADIENTS[1] ** 2, 2)
         return np.hstack([areas, new_edges, by_strength.sum(axis=1, keepdims=True), by_strength[:, 1:]])
 
-    def _long(self, x, y) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pixels of the region (flat indices) where gradients are long enough, and these as float32."""
-        pixels = np.flatnonzero((np.abs(x) + np.abs(y) >= GRADIENTS[0]) & self.geometry.roi)
-        x, y = (component.ravel().take(pixels).astype(np.float32) for component in (x, y))
-        is_long = x * x + y * y >= GRADIENTS[0] ** 2
-        return pixels[is_long], x[is_long], y[is_long]
+    def _long(self, x, y) -> tuple[np.ndarray, np.ndarray]:
+        """Pixels of the region (flat indices) whose gradients are long enough, and these lengths squared."""
+        squares = cv2.add(cv2.multiply(x, x, dtype=cv2.CV_32F), cv2.multiply(y, y, dtype=cv2.CV_32F))
+        pixels = np.flatnonzero((squares >= GRADIENTS[0] ** 2) & self.geometry.roi)
+        return pixels, squares.ravel().take(pixels)
 
     def _sums(self, pixels, bins, n_bins) -> np.ndarray:
         """Areas (n_regions, n_bins) of pixels (flat indices) by region and bin."""
         n_parts = self.geometry.n_parts
-        index = self.geometry.parts.take(pixels) * np.intp(n_bins) + bins
+        index = self._parts.take(pixels)
+        index *= n_bins
+        index += bins
         by_part = np.bincount(index, self._areas.take(pixels), n_parts * n_bins)
         return self.geometry.total(by_part.reshape(n_parts, n_bins))
 

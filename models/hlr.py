@@ -218,8 +218,12 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         weights = np.array([view.weight for view in views])
         objective = Objective(labelled, y, places, weights, self.lam, self.gamma, manifold)
         refinements = refine(objective, self.n_refinements, self.delta_xi)
-        self.coef_ = refinements.minimizer.theta
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
+        if self.optimality_ > CERTIFIED:
+            polished = objective.polish(refinements.minimizer, refinements.kept)
+            refinements = replace(refinements, minimizer=polished)
+            self.optimality_ = objective.violation(polished, refinements.kept)
+        self.coef_ = refinements.minimizer.theta
         self.expansions_ = [
             part.expansion(view.columns, view.weight * self.coef_[place])
             for view, part, place in zip(views, maps, places, strict=True)

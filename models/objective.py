@@ -268,6 +268,29 @@ class Objective:
             last = change
         return Minimizer(theta, gradient, residuals)
 
+    def polish(self, minimizer: Minimizer, kept: np.ndarray) -> Minimizer:
+        """`minimizer` after one more Newton step, gradients summed in extended precision where there is one.
+
+        Columns of features that are nearly combinations of each other leave directions in which the features
+        are tiny. The rounding of J's gradient is not, and it takes large w to make up for it there.
+        """
+        solve, _ = self._system.newton(kept, self.y * kept, int(kept.sum()))
+        theta = minimizer.theta - solve(self._gradient_in_extended_precision(minimizer.theta, kept))
+        gradient = self._gradient_in_extended_precision(theta, kept)
+        return Minimizer(theta, gradient, self.y - self._predictions(theta))
+
+    def _gradient_in_extended_precision(self, theta: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """J's gradient (D,) with xi infinite; of the products, only residuals and M F are rounded."""
+        slopes = (self.y - self._predictions(theta)) * kept
+        pull = sum(_wide_product(block, slopes[part]) for part, block in self.labelled.blocks())
+        gradient = 2 * self.lam * theta.astype(np.longdouble) - self.column_weights * pull / kept.sum()
+        if self.manifold is not None:
+            smoothed = self.manifold.apply(self.manifold.values(theta))
+            for a, view in enumerate(self.views):
+                features = self.manifold.features[:, view]
+                gradient[view] += 2 * self.gamma * _wide_product(features, smoothed[:, a])
+        return gradient.astype(float)
+
     def held_out_predictions(self, kept: np.ndarray) -> np.ndarray:
         """h (l,) of every label by a minimizer that has not seen it: every fifth label is left out in turn.
 
@@ -347,6 +370,11 @@ class Objective:
 
 def _gram(features: np.ndarray) -> np.ndarray:
     return features.T @ features
+
+
+def _wide_product(features: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """psi^T values (D,) in extended precision, of `features` (rows, D) and `values` (rows,)."""
+    return np.array([column.astype(np.longdouble) @ values for column in features.T])
 
 
 def _view_values(features: np.ndarray, views: list[slice], theta: np.ndarray) -> np.ndarray:

@@ -204,6 +204,23 @@ def test_degenerate_data_are_fitted_exactly(rows_and_labels, case, kernel, lam):
         np.testing.assert_allclose(model.predict(X), 5, atol=1e-3)
 
 
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="this machine has no extended precision"
+)
+@pytest.mark.parametrize("gamma", [0.0, 1e-4])
+def test_a_violation_by_rounding_is_polished_away(rows_and_labels, monkeypatch, gamma):
+    X, y = rows_and_labels
+    nearly_sums = X @ np.ones((8, 4)) + 1e-6 * np.random.default_rng(1).normal(size=(60, 4))
+    X = np.column_stack([X, nearly_sums])
+    settings = {"lam": 1e-3, "gamma": gamma, "solver": "primal"}
+    rounded = HuberLossRegressor(**settings).fit(X, y)
+    assert rounded.optimality_ > 1e-11
+    monkeypatch.setattr(hlr, "CERTIFIED", 1e-11)
+    polished = HuberLossRegressor(**settings).fit(X, y)
+    assert polished.optimality_ < rounded.optimality_ / 30
+    np.testing.assert_allclose(polished.predict(X), rounded.predict(X), atol=1e-11)
+
+
 def test_a_hopelessly_scaled_problem_says_so(rows_and_labels):
     X, y = rows_and_labels
     with pytest.warns(ConvergenceWarning, match=r"violates the optimality condition .* raise lam or scale X"):

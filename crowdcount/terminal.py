@@ -164,7 +164,7 @@ def _averaged(training: "Training") -> str:
 def _local(training: "Training") -> str:
     if training.local is None:
         return ""
-    return f"; averaged with the sum of local counts, learnt from dots (lam {training.local.lam:g})"
+    return f"; mixed with the sum of local counts, learnt from dots (lam {training.local.lam:g})"
 
 
 def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:

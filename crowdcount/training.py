@@ -38,6 +38,7 @@ from .regressors import (
     KERNELS,
     LOCAL_COEF0,
     LOCAL_LAMBDAS,
+    LOCAL_SHARE,
     TEXTURE_WEIGHT,
     HuberLossSetting,
     Setting,
@@ -123,7 +124,7 @@ class Validated:
     """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64.
 
     `averaged`: the settings, itself among them, whose mean predicts; empty where it predicts alone.
-    `local`: of the cells' regressions, whose sum is averaged with the whole's count; None without them.
+    `local`: of the cells' regressions, whose sum is mixed with the whole's count; None without them.
     """
 
     setting: Setting
@@ -203,8 +204,8 @@ class Fitting:
         return Validated(best.setting, metrics, predictions, tuple(one.setting for one in chosen))
 
     def with_local(self, best: Validated) -> Validated:
-        """The mean of the whole's count and the sum of local ones, where dots allow it and it lowers the
-        error; else `best` itself."""
+        """The whole's count mixed with the sum of local ones, where dots allow it and it lowers the error;
+        else `best` itself."""
         if self._local is None or not isinstance(best.setting, HuberLossSetting):
             return best
         whole = best.predictions
@@ -215,7 +216,7 @@ class Fitting:
             for train_rows, test_rows in self.folds.split(rows):
                 fitted = self._local_regressor(local).fit(rows[train_rows], self._local[train_rows])
                 sums[test_rows] = fitted.predict(rows[test_rows])
-            predictions = (whole + sums) / 2
+            predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * sums
             metrics = count_metrics(self.labels, predictions)
             if metrics.mae < best.metrics.mae:
                 best = replace(best, metrics=metrics, predictions=predictions, local=local)
@@ -223,7 +224,7 @@ class Fitting:
 
     def predictor(self, best: Validated) -> tuple[CountRegressor, CountPredictor]:
         """The regressor of the chosen setting, fitted to all frames, and what predicts with it: the mean of
-        its count and others' that are averaged with it, and the cells' sum where that was chosen too."""
+        its count and of others' as good, mixed with the cells' sum where that was chosen too."""
         fitted = self.fit(best.setting)
         predictor = fitted.predictor_
         if best.averaged:
@@ -232,7 +233,7 @@ class Fitting:
                 for setting in best.averaged
             ])
         if best.local is not None:
-            predictor = predictor.averaged_with(self.fit_local(best.local).predictor_)
+            predictor = predictor.mixed_with(self.fit_local(best.local).predictor_, LOCAL_SHARE)
         return fitted, predictor
 
     def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
@@ -322,7 +323,7 @@ class Training:
     n_averaged : int
         Regressions whose mean counts, that of the setting among them.
     local : HuberLossSetting or None
-        Of the cells' regressions, whose sum is averaged with the whole's count; None without dots or boxes,
+        Of the cells' regressions, whose sum is mixed with the whole's count; None without dots or boxes,
         or where they did not lower the error.
     removed : tuple of RemovedLabel
     seconds : float

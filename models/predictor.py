@@ -70,14 +70,19 @@ class CountPredictor:
         self._check(rows)
         return self.center + evaluate(self._groups, standardised(rows, self.mean, self.scale))
 
-    def averaged_with(self, other: "CountPredictor") -> "CountPredictor":
-        """The mean of two functions of the same standardised columns; ValueError when those differ."""
+    def mixed_with(self, other: "CountPredictor", share: float) -> "CountPredictor":
+        """The function (1 - share) * self + share * other of the same standardised columns.
+
+        ValueError when those differ.
+        """
         _check_same_rows(self, other)
         expansions = tuple(
-            replace(part, coefficients=part.coefficients / 2)
-            for part in (*self.expansions, *other.expansions)
+            replace(part, coefficients=weight * part.coefficients)
+            for predictor, weight in ((self, 1 - share), (other, share))
+            for part in predictor.expansions
         )
-        return replace(self, center=(self.center + other.center) / 2, expansions=expansions)
+        center = (1 - share) * self.center + share * other.center
+        return replace(self, center=center, expansions=expansions)
 
     def corrected(self, offset: float, scale: float) -> "CountPredictor":
         """The function offset + scale * self; ValueError unless the scale is positive."""

@@ -10,7 +10,7 @@ import pytest
 from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.model import load_model
-from crowdcount.regressors import TEXTURE_WEIGHT, HuberLossSetting
+from crowdcount.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting
 from crowdcount.scene import scene_from
 from crowdcount.terminal import training_report
 from crowdcount.training import MIN_LABELS, N_BLOCKS, FeatureTable, Fitting, evaluate, measure, train
@@ -416,15 +416,18 @@ class TestLocalCounts:
         columns = tuple(dataset.feature_names)
         return dataset, FeatureTable(np.arange(150), features, columns, views, cell_views=cell_views), people
 
-    def test_are_averaged_with_the_whole_where_they_lower_the_error(self, measured):
+    def test_are_mixed_with_the_whole_where_they_lower_the_error(self, measured):
         dataset, known, people = measured
         fitting = Fitting(known, dataset, people)
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         both = fitting.with_local(whole)
         assert both.local is not None
         assert both.metrics.mae < 0.95 * whole.metrics.mae
-        mean = fitting.fit(both.setting).predictor_.averaged_with(fitting.fit_local(both.local).predictor_)
-        assert count_metrics(dataset.counts, mean.predict(known.features)).mae < both.metrics.mae
+        mixture = fitting.predictor(both)[1].predict(known.features)
+        assert count_metrics(dataset.counts, mixture).mae < both.metrics.mae
+        local = fitting.fit_local(both.local).predict(known.features)
+        alone = fitting.fit(both.setting).predict(known.features)
+        np.testing.assert_allclose(mixture, (1 - LOCAL_SHARE) * alone + LOCAL_SHARE * local)
 
     def test_are_left_out_where_they_mislead(self, measured):
         dataset, known, people = measured

@@ -56,21 +56,21 @@ def test_a_part_that_never_changes_keeps_its_count(street):
     np.testing.assert_allclose(model.predictor_.values(X), without.predictor_.values(X) + 2)
 
 
-def test_the_mean_of_two_predictors(street):
+def test_a_mixture_of_two_predictors(street):
     X, people = street
     one = CountRegressor(clone(HLR).set_params(views=[np.arange(9)])).fit(X, people.sum(axis=1)).predictor_
     other = LocalCountRegressor(VIEWS, HLR).fit(X, people).predictor_
-    mean = one.averaged_with(other)
-    np.testing.assert_allclose(mean.values(X), (one.values(X) + other.values(X)) / 2)
-    restored = CountPredictor.from_arrays(*mean.to_arrays())
-    np.testing.assert_array_equal(restored.predict(X), mean.predict(X))
+    mixture = one.mixed_with(other, 0.6)
+    np.testing.assert_allclose(mixture.values(X), 0.4 * one.values(X) + 0.6 * other.values(X))
+    restored = CountPredictor.from_arrays(*mixture.to_arrays())
+    np.testing.assert_array_equal(restored.predict(X), mixture.predict(X))
 
 
-def test_predictors_of_other_rows_have_no_mean(street):
+def test_predictors_of_other_rows_do_not_mix(street):
     X, people = street
     one, other = (LocalCountRegressor(VIEWS, HLR).fit(X[:n], people[:n]).predictor_ for n in (100, 120))
     with pytest.raises(ValueError, match="fitted to the same rows"):
-        one.averaged_with(other)
+        one.mixed_with(other, 0.5)
 
 
 @pytest.mark.parametrize("n", [0, 1, 700])

@@ -9,7 +9,10 @@ H_m the Huber loss (`losses.huber_loss`), m the switch. A residual lies in the t
 quadratic zone up to epsilon + m, or in a linear one beyond.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+from operator import attrgetter
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,7 +22,9 @@ from .losses import huber_loss
 
 CERTIFIED = 1e-8  # what `RobustMinimizer.optimality` shall not exceed
 PRECISE = 1e-12  # what the steps aim at
-HALVED_ROWS = 400  # with more, a fit to every other row tells where to start
+HALVED_ROWS = 400  # with more, factors are of single precision, and every other row tells where to start
+SETTLED = 0.03  # the fit to these is near enough when a step changes no larger share of their zones
+CALM = 0.003  # the gradient is looked at where no larger share has changed its zone
 LARGEST_BORDER = 0.1  # of a factor's rows: with more rows changed, a new factor is cheaper
 
 
@@ -71,58 +76,76 @@ class PrincipalSystem:
 
     The set B that was factored last serves a set of other rows too: with x = 0 for the dropped rows and the
     added ones as unknowns, the equations of B are bordered by theirs.
+
+    `precision` is that of the factors; what a single one lacks is for the caller's refinement to make up.
     """
 
-    def __init__(self, kernel_matrix: np.ndarray, lam: float):
-        self._kernel_matrix, self._lam = kernel_matrix, lam
+    def __init__(self, kernel_matrix: np.ndarray, lam: float, precision: type = np.float64):
+        self._kernel_matrix, self._lam, self._precision = kernel_matrix, lam, precision
         self._base = np.arange(0)
         self._is_bordered = False
 
     def renew(self) -> bool:
-        """Have the next rows factored; False where those of the last solution were."""
-        self._base = np.arange(0)
-        return self._is_bordered
+        """Have the next rows factored in double precision; False where those of the last solution were."""
+        if self._precision == np.float64 and not self._is_bordered:
+            return False
+        self._base, self._precision = np.arange(0), np.float64
+        return True
 
     def solve(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """A[rows, rows]^-1 right, (q, k), for ascending row numbers (q,) and a right-hand side (q, k)."""
         is_member = np.isin(rows, self._base, assume_unique=True)
         is_dropped = ~np.isin(self._base, rows, assume_unique=True)
-        if np.count_nonzero(~is_member) + np.count_nonzero(is_dropped) > LARGEST_BORDER * len(rows):
-            self._base, self._factor = rows, None  # the old factor's memory is free for the new one
-            self._factor = Factor(plus_diagonal(self._kernel_matrix[np.ix_(rows, rows)], self._lam))
-            self._solved_columns = {}  # of borders so far, by row
-            self._is_bordered = False
+        added, dropped = rows[~is_member], self._base[is_dropped]
+        n_bordering = len(added) + len(dropped)
+        if n_bordering > LARGEST_BORDER * len(rows):
+            self._factorize(rows)
             return self._factor.solve(right)
         whole = np.zeros((len(self._base), right.shape[1]))
         whole[~is_dropped] = right[is_member]
-        solved = self._factor.solve(whole)
-        self._is_bordered = not is_member.all() or bool(is_dropped.any())
+        inner = self._factor.solve(whole)
+        self._is_bordered = n_bordering > 0
         if not self._is_bordered:
-            return solved
-        added, dropped = rows[~is_member], np.flatnonzero(is_dropped)
-        border = np.zeros((len(self._base), len(added) + len(dropped)))
-        border[:, : len(added)] = self._kernel_matrix[np.ix_(self._base, added)]
-        border[dropped, len(added) + np.arange(len(dropped))] = 1.0
-        corner = np.zeros((border.shape[1],) * 2)
-        corner[: len(added), : len(added)] = plus_diagonal(
+            return inner
+        self._solve_columns(added, dropped)
+        used = self._place[np.concatenate([added, dropped])]
+        corner = -self._products[np.ix_(used, used)]
+        corner[: len(added), : len(added)] += plus_diagonal(
             self._kernel_matrix[np.ix_(added, added)], self._lam
         )
-        solved_border = self._solved_border(np.concatenate([added, self._base[dropped]]), border)
-        outer = -border.T @ solved
-        outer[: len(added)] += right[~is_member]
-        outer = np.linalg.solve(corner - border.T @ solved_border, outer)
-        solved -= solved_border @ outer
+        sides = -(self._solved @ whole)[used]
+        sides[: len(added)] += right[~is_member]
+        outer = np.zeros((len(self._solved), right.shape[1]))
+        outer[used] = np.linalg.solve(corner, sides)
+        inner -= self._solved.T @ outer
         result = np.empty_like(right)
-        result[is_member] = solved[~is_dropped]
-        result[~is_member] = outer[: len(added)]
+        result[is_member] = inner[~is_dropped]
+        result[~is_member] = outer[used[: len(added)]]
         return result
 
-    def _solved_border(self, rows: np.ndarray, border: np.ndarray) -> np.ndarray:
-        """The solution for a border's columns, which belong to `rows` and are the same in every border."""
-        known = self._solved_columns
-        new = [k for k, row in enumerate(rows.tolist()) if row not in known]
-        known.update(zip(rows[new].tolist(), self._factor.solve(border[:, new]).T, strict=True))
-        return np.stack([known[row] for row in rows.tolist()], axis=1)
+    def _factorize(self, rows: np.ndarray) -> None:
+        self._base, self._factor = rows, None  # the old factor's memory is free for the new one
+        self._factor = Factor(self._kernel_matrix, rows, self._lam, self._precision)
+        self._is_bordered = False
+        # Of the rows that bordered B so far, with columns C in the border: their places in the other two,
+        # (A[B, B]^-1 C)^T, and C^T A[B, B]^-1 C.
+        self._place = np.full(len(self._kernel_matrix), -1)
+        self._solved, self._products = np.empty((0, len(rows))), np.empty((0, 0))
+
+    def _solve_columns(self, added: np.ndarray, dropped: np.ndarray) -> None:
+        """Have `_solved` and `_products` hold what belongs to these rows: the column of an added one is
+        A[B, row], that of a dropped one a unit vector."""
+        added, dropped = (rows[self._place[rows] < 0] for rows in (added, dropped))
+        columns = np.concatenate(
+            [self._kernel_matrix[np.ix_(added, self._base)], self._base == dropped[:, None]]
+        )
+        if not len(columns):
+            return
+        self._place[np.concatenate([added, dropped])] = len(self._solved) + np.arange(len(columns))
+        solved = self._factor.solve(columns.T).T
+        crossing = self._solved @ columns.T
+        self._products = np.block([[self._products, crossing], [crossing.T, columns @ solved.T]])
+        self._solved = np.concatenate([self._solved, solved])
 
 
 class RobustObjective:
@@ -130,7 +153,8 @@ class RobustObjective:
 
     def __init__(self, kernel_matrix: np.ndarray, y: np.ndarray, lam: float, loss: RobustLoss):
         self._kernel_matrix, self._y, self._lam, self._loss = kernel_matrix, y, lam, loss
-        self._system = PrincipalSystem(kernel_matrix, lam)
+        precision = np.float32 if len(y) > HALVED_ROWS else np.float64
+        self._system = PrincipalSystem(kernel_matrix, lam, precision)
         pulls = np.abs(loss.value_and_pulls(y)[1])
         largest = 2 * np.linalg.norm(np.append(kernel_matrix @ pulls, pulls.sum()))
         self._largest_gradient = float(largest) or 1.0
@@ -146,34 +170,58 @@ class RobustObjective:
 
     def minimize(self, max_steps: int) -> RobustMinimizer:
         """The minimizer, unless `max_steps` Newton steps do not reach it; `optimality` tells."""
-        point, best = self._start(max_steps), None
-        n_steps, stalled = 1, 0
-        while point is not None:
-            optimality = self._optimality(point)
-            stalled = 0 if best is None or optimality < best.optimality / 2 else stalled + 1
-            if best is None or optimality < best.optimality:
-                best = RobustMinimizer(point.alpha, point.bias, optimality, n_steps)
-            if optimality <= PRECISE or n_steps == max_steps or (optimality <= CERTIFIED and stalled > 2):
+        best, stalled = None, 0
+        for n_steps, (point, changed) in enumerate(islice(self._path(), max_steps), 1):
+            if changed > CALM * len(self._y):
+                continue  # the gradient is not yet worth its time
+            here = self._judged(point, n_steps)
+            stalled = 0 if best is None or here.optimality < best.optimality / 2 else stalled + 1
+            if here.optimality <= PRECISE or (here.optimality <= CERTIFIED and stalled > 2):
                 break
+            if best is not None and not changed and here.optimality > best.optimality / 10:
+                self._system.renew()
+            best = min(here, best or here, key=attrgetter("optimality"))
+        here = self._judged(point, n_steps)
+        return min(here, best or here, key=attrgetter("optimality"))
+
+    def _judged(self, point: Point, n_steps: int) -> RobustMinimizer:
+        gradient = self._value_and_gradient(point)[1]
+        optimality = float(np.linalg.norm(gradient) / self._largest_gradient)
+        return RobustMinimizer(point.alpha, point.bias, optimality, n_steps)
+
+    def _path(self) -> Iterator[tuple[Point, int]]:
+        """Yield the start and where the steps lead, with the number of rows that changed their zone."""
+        point, changed = self._start(), len(self._y)
+        zones = self._zones(point)
+        while point is not None:
+            yield point, changed
             following = self._step(point, self._loss)
             if following is None and self._system.renew():
                 following = self._step(point, self._loss)
-            point, n_steps = following, n_steps + 1
-        return best
+            if following is not None:
+                before, zones = zones, self._zones(following)
+                changed = np.count_nonzero(zones != before)
+            point = following
 
-    def _optimality(self, point: Point) -> float:
-        return float(np.linalg.norm(self._value_and_gradient(point)[1]) / self._largest_gradient)
+    def _near_minimum(self) -> Point:
+        """Where the steps have come when only few rows still change their zone."""
+        for point, changed in self._path():
+            last = point
+            if changed <= SETTLED * len(self._y):
+                break
+        return last
 
-    def _start(self, max_steps: int) -> Point:
-        """Where the steps begin: at the fit to every other row, or with the loss quadratic everywhere."""
+    def _zones(self, point: Point) -> np.ndarray:
+        return self._loss.is_quadratic(point.values + point.bias - self._y)
+
+    def _start(self) -> Point:
+        """Where the steps begin: near the fit to every other row, or with the loss quadratic everywhere."""
         n = len(self._y)
         if n > HALVED_ROWS:
-            half = np.arange(0, n, 2)
-            part = RobustObjective(
-                self._kernel_matrix[np.ix_(half, half)], self._y[half], self._lam / 2, self._loss
-            ).minimize(max_steps)
+            half = np.ascontiguousarray(self._kernel_matrix[::2, ::2])
+            part = RobustObjective(half, self._y[::2], self._lam / 2, self._loss)._near_minimum()
             alpha = np.zeros(n)
-            alpha[half] = part.alpha
+            alpha[::2] = part.alpha
             return Point(alpha, part.bias, self._kernel_matrix @ alpha)
         constant = Point(np.zeros(n), float(np.median(self._y)), np.zeros(n))
         return self._step(constant, replace(self._loss, switch=np.inf)) or constant
@@ -193,7 +241,7 @@ class RobustObjective:
             return pulls @ residuals_change + self._lam * bend
 
         initial = slope(0.0)
-        if initial >= 0:
+        if not initial < 0:
             return None
         if slope(1.0) <= 1e-9 * -initial:
             return Point(alpha, bias, values)
@@ -218,7 +266,10 @@ class RobustObjective:
             return alpha, self._best_bias(point.values, loss)
         change = alpha - point.alpha
         change[quadratic] = 0.0
-        missing = -(self._lam * point.alpha + pulls + self._kernel_matrix @ change)[quadratic]
+        missing = -(self._lam * point.alpha + pulls)[quadratic]
+        moved = np.flatnonzero(change)
+        if len(moved):
+            missing -= (change[moved] @ self._kernel_matrix[moved])[quadratic]
         solved, of_ones = self._system.solve(
             quadratic, np.column_stack([missing, np.ones(len(quadratic))])
         ).T

@@ -62,7 +62,8 @@ class RobustKernelRegressor(RegressorMixin, BaseEstimator):
     -----
     Departures from the paper: its misprints are put right (the reduced system has I0 1 where eq. 12 has 1;
     the branches of eq. 5 are quadratic in |u| - epsilon); a line search ends the cycles that full steps can
-    fall into; steps begin at the fit to every other row; switch need not exceed epsilon.
+    fall into; with more than 400 rows, steps begin near the fit to every other row, and factors are of single
+    precision, as steps refine each other; switch need not exceed epsilon.
 
     The estimator neither scales nor centres, and refuses rows without a label. The kernel matrix of all rows
     is held in memory.

@@ -141,6 +141,15 @@ def test_starting_from_every_other_row_changes_nothing(rows_and_labels, monkeypa
     assert max(plain.optimality, halved.optimality) <= 1e-12
 
 
+@pytest.mark.parametrize(("lam", "is_single"), [(0.1, True), (1e-5, False)])
+def test_where_single_precision_does_not_do_factors_are_double(rows_and_labels, monkeypatch, lam, is_single):
+    monkeypatch.setattr(finite_newton, "HALVED_ROWS", 10)
+    X, y = rows_and_labels
+    objective = objective_of(X / 10, y, lam=lam)  # close rows: the least eigenvalues of K vanish
+    assert objective.minimize(1000).optimality <= 1e-8
+    assert objective._system._precision == (np.float32 if is_single else np.float64)
+
+
 def test_bordered_systems_equal_fresh_ones():
     random = np.random.default_rng(0)
     root = random.normal(size=(60, 60))

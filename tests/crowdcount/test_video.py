@@ -653,14 +653,31 @@ def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
         assert summary(source.sample(8)) == summary(frames)
 
 
-def test_sample_does_not_believe_the_announced_length(tmp_path):
+@pytest.mark.parametrize("length", [90, 500, 1_000_000])
+def test_sample_does_not_believe_the_announced_length(tmp_path, length):
     path = write_video(tmp_path / "a.avi", 60)
-    patch_avi_header(path, length=1_000_000)
+    with open_source(path) as source:
+        right = indices(source.sample(6))
+    patch_avi_header(path, length=length)
     with open_source(path) as source:
         frames = source.sample(6)
+    if length < 600:  # longer files are sought through
+        assert indices(frames) == right
     assert len(frames) == 6
     assert frames[-1].index > 40
     assert_numbered(frames)
+
+
+def test_sample_fetches_few_images_more_than_it_keeps(tmp_path, monkeypatch):
+    path = write_video(tmp_path / "a.avi", 100)
+    fetched = []
+    monkeypatch.setattr(
+        video._Capture, "image", lambda self, image=video._Capture.image: fetched.append(1) or image(self)
+    )
+    with open_source(path) as source:
+        fetched.clear()
+        assert len(source.sample(6)) == 6
+    assert len(fetched) <= 12
 
 
 def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):

@@ -95,7 +95,7 @@ class TestLatest:
         assert not count_sources(jobs, model=tmp_path / "m.npz", watcher=watcher, latest=True)
         told = capsys.readouterr().err
         assert re.search(r"measured at \d+x\d+ pixels, a typical person 36 pixels tall", told)
-        assert re.search(r"[1-9]\d of 60 frames dropped to keep up", told)
+        assert re.search(r"[1-9]\d of [1-6]\d frames dropped to keep up", told)  # from the first one counted
         assert 1 < float(re.search(r" s, ([\d.]+) frames/s", told)[1]) < 60
 
     def test_a_file_waits(self, clip, trained):

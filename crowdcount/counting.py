@@ -158,6 +158,8 @@ class Counting:
         flags = [*frame.flags, *measured.flags]
         if self.model.outside(features)[0] > self.model.usual_outside:
             flags.append("outside_training_range")
+        if count and self.model.trusts_heights and self.scene.has_doubtful_heights:
+            flags.append("uncertain_height")
         directed = self._directed(measured.directed)
         row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags), *directed)
         return CountedFrame(frame, row, measured.mask, self._profile(features, count))

@@ -20,8 +20,10 @@ from .storage import load_arrays, save_arrays
 VERSION = 1
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
-#: Standard deviation of the logarithm of an estimated person height, by how far it cannot be relied on.
-HEIGHT_UNCERTAINTY = 0.35
+#: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion
+#: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
+#: heights (docs/decisions/2026-11-22-person-height.md).
+HEIGHT_UNCERTAINTY = 0.6
 #: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
 _MAX_DEGREE = 16
 #: Parts of a model that hold training frames.
@@ -246,6 +248,12 @@ class CounterModel:
         rows = features.reshape(-1, features.shape[-1])
         return self.regressor.outside_range(rows).reshape(len(features), -1).mean(axis=1)
 
+    @property
+    def trusts_heights(self) -> bool:
+        """Whether its counts are as good as the person heights of the scene that they are made in: those of a
+        model that counts in any scene and was not recalibrated in one."""
+        return self.per_cell and self.scene is None
+
     def interval(self, count: float, scene: Scene) -> tuple[float, float]:
         """Lower and upper end for a count in a scene.
 
@@ -254,7 +262,7 @@ class CounterModel:
         """
         spread = self.quantile * float(count_scale(np.float64(count)))
         unsure = 0.0
-        if self.per_cell and self.scene is None:
+        if self.trusts_heights:
             unsure = _Z * 2 * HEIGHT_UNCERTAINTY * (1 - scene.height_reliability)
         half_below = np.hypot(spread, count * (1 - np.exp(-unsure)))
         half_above = np.hypot(spread, count * (np.exp(unsure) - 1))

@@ -39,8 +39,9 @@ _INDEPENDENT_BLOBS = 40  # people walk on from frame to frame: evidence saturate
 _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
 # The share of whole people among the blobs, by height: up to 0.21 of random blobs are explained by the best
 # line, 0.26 to 0.7 of those of real footage. Trust grows from the first on as 1 − exp(−excess / the second).
-_EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.20, 0.10
+_EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.18, 0.08
 _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
+_LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk
 _LEARNING_FRAMES = 40
 _LINES_AT_ONCE = 32
 # What makes a pixel moving, in grey levels: more than 4 standard deviations of its noise, and than this. Low
@@ -180,9 +181,10 @@ class HeightEstimate:
     reliability : float
         Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
         were seen, times the trust in the line, which grows with the number of whole people and their share
-        of the blobs. 0 when the line is the typical one.
+        of the blobs, and falls with the share of blobs that lie. 0 when the line is the typical one.
     n_people : float
-        How many different blobs the line explains as one whole person (the sum of their probabilities).
+        How many different blobs the line explains as one whole person (the sum of their probabilities, the
+        mean over the thresholds).
     """
 
     slope: float
@@ -196,8 +198,8 @@ class HeightEstimate:
 def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
     """Find the line of person height over foot row from the people that move in footage.
 
-    The masks of moving pixels at several thresholds are tried, and the line that explains its blobs best
-    wins: see `height_line_of_masks`.
+    The masks of moving pixels at several thresholds all testify, and the line that explains their blobs best
+    wins: see `height_line_of_blobs`.
 
     Parameters
     ----------
@@ -215,18 +217,16 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
         When there is no frame.
     """
     differences = moving_differences(frames_bgr)
-    return max(
-        (
-            height_line_of_masks(
-                [
-                    cv2.medianBlur(cv2.compare(difference, threshold, cv2.CMP_GT), 3) > 0
-                    for difference in differences
-                ]
-            )
-            for threshold in _THRESHOLDS
-        ),
-        key=lambda estimate: estimate.reliability,
-    )
+    blobs = [
+        np.concatenate(
+            [
+                moving_blobs(cv2.medianBlur(cv2.compare(difference, threshold, cv2.CMP_GT), 3))
+                for difference in differences
+            ]
+        )
+        for threshold in _THRESHOLDS
+    ]
+    return height_line_of_blobs(blobs, len(frames_bgr[0]))
 
 
 def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -265,49 +265,66 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [cv2.medianBlur(difference, 3) for difference in differences]
 
 
-def height_line_of_masks(masks: Sequence[np.ndarray]) -> HeightEstimate:
-    """Find the line of person height over foot row in masks of moving people.
+def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> HeightEstimate:
+    """Find the line of person height over foot row in blobs of moving people.
 
-    Every blob between as wide as tall and five times as tall as wide that does not touch the frame's border
-    is evidence. The likelihood of a line is a mixture: a blob is one whole person, whose height is log-normal
-    around the line and whose width is log-normal around 0.4 heights; a part of a person, shorter than the
-    line at any ratio; people overlapping, whose excess decays quickly; or anything. The line's prior is broad
-    around the typical camera. The mode over a grid of slopes and heights is the estimate: fragments, groups
-    and shadows do not pull it, they only thin the evidence. A blob weighs as its height, since fragments are
-    many and small; blobs alike in row and height weigh as the root of their number, so that what flickers in
-    one place does not outvote the people.
+    Upright blobs, up to five times as tall as wide, are evidence. The likelihood of a line is a mixture: a
+    blob is one whole person, whose height is log-normal around the line and whose width is log-normal around
+    0.4 heights; a part of a person, shorter than the line at any ratio; people overlapping, whose excess
+    decays quickly; or anything. The line's prior is broad around the typical camera. The mode over a grid of
+    slopes and heights is the estimate: fragments, groups and shadows do not pull it, they only thin the
+    evidence. A blob weighs as its height, since fragments are many and small; blobs alike in row and height
+    weigh as the root of their number, so that what flickers in one place does not outvote the people.
+
+    Blobs of the same frames at several thresholds share the weight of one set: a threshold at which people
+    fall to pieces, or merge with their shadows, is outvoted by the others, and where they disagree the
+    posterior widens.
 
     Parameters
     ----------
-    masks : sequence of (H, W) bool, at least one
-        What moves in frames spread over the footage. Cut people do not count: a median background, to which
-        people who stop do not belong, serves better than an adaptive one.
+    blob_sets : sequence of (n, 3) float64, pixels
+        For each threshold the blobs of `moving_blobs` in frames spread over the footage. Cut people do not
+        count: a median background, to which people who stop do not belong, serves better than an adaptive
+        one.
+    frame_height : int, pixels
 
     Returns
     -------
     HeightEstimate
         The typical line with reliability 0 when there is no blob or the estimate cannot be trusted.
     """
-    height = masks[0].shape[0]
-    blobs, numbers = _distinct(np.concatenate([person_like_blobs(mask) for mask in masks]), height)
-    if not len(blobs):
-        return _typical(height)
-    weights = np.sqrt(numbers) * blobs[:, 1]
-    weights *= min(len(blobs), _INDEPENDENT_BLOBS) / weights.sum()
+    evidence = [
+        _distinct(blobs, frame_height)
+        for blobs in (_upright(blobs, frame_height) for blobs in blob_sets)
+        if len(blobs)
+    ]
+    if not evidence:
+        return _typical(frame_height)
+    weights = []
+    for blobs, numbers in evidence:
+        weight = np.sqrt(numbers) * blobs[:, 1]
+        weights.append(weight * min(len(blobs), _INDEPENDENT_BLOBS) / (weight.sum() * len(evidence)))
+    blobs, weights = np.concatenate([blobs for blobs, _ in evidence]), np.concatenate(weights)
     reference_row = np.quantile(blobs[:, 0], 0.75)
-    lines, log_posterior, best = _search(blobs, weights, reference_row, height)
-    probability = _person_probability(_log_ratio(best, blobs, reference_row, height), blobs)
+    lines, log_posterior, best = _search(blobs, weights, reference_row, frame_height)
+    probability = _person_probability(_log_ratio(best, blobs, reference_row, frame_height), blobs)
     whole = weights * probability
-    rows = _weighted_quantiles(blobs[:, 0], whole * blobs[:, 1], [0.02, 0.1, 0.5, 0.9, 0.98])
-    found_heights = _heights(best, rows, reference_row, height)
-    other_heights = _heights(lines, rows[1:4], reference_row, height)
+    n_people = probability.sum() / len(evidence)
+    rows = _weighted_quantiles(blobs[:, 0], whole * blobs[:, 1] ** 2, [0.05, 0.1, 0.5, 0.9, 0.98])
+    found_heights = _heights(best, rows, reference_row, frame_height)
+    other_heights = _heights(lines, rows[1:4], reference_row, frame_height)
     agrees = (np.abs(np.log(other_heights / found_heights[1:4])) < _TOLERANCE).all(axis=1)
     posterior = np.exp(log_posterior - log_posterior.max())
-    excess = max(0.0, whole.sum() / weights.sum() - _EXPLAINED_BY_CHANCE)
-    trust = -np.expm1(-excess / _EXPLAINED_SCALE) * (1 - np.exp(-probability.sum() / _FEW_PEOPLE))
+    explained = max(0.0, whole.sum() / weights.sum() - _EXPLAINED_BY_CHANCE)
+    lying = _lying_share(blob_sets, best, reference_row, frame_height)
+    trust = (
+        -np.expm1(-explained / _EXPLAINED_SCALE)
+        * -np.expm1(-n_people / _FEW_PEOPLE)
+        * np.exp(-0.5 * (lying / _LYING_SCALE) ** 2)
+    )
     reliability = trust * posterior[agrees].sum() / posterior.sum()
     if reliability < TRUSTED_RELIABILITY:
-        return _typical(height)
+        return _typical(frame_height)
     slope, at_reference = best
     return HeightEstimate(
         slope=float(slope),
@@ -315,12 +332,12 @@ def height_line_of_masks(masks: Sequence[np.ndarray]) -> HeightEstimate:
         smallest=float(0.8 * found_heights[0]),
         largest=float(1.25 * found_heights[-1]),
         reliability=float(reliability),
-        n_people=float(probability.sum()),
+        n_people=float(n_people),
     )
 
 
-def person_like_blobs(mask) -> np.ndarray:
-    """Blobs of a (H, W) bool mask that may be one standing person, by size, shape and distance to the border.
+def moving_blobs(mask) -> np.ndarray:
+    """Blobs of a (H, W) mask, bool or uint8, that do not touch its border and are no specks.
 
     Returns
     -------
@@ -334,8 +351,34 @@ def person_like_blobs(mask) -> np.ndarray:
     outer = [k for k in range(len(contours)) if hierarchy[0, k, 3] < 0]
     x, y, w, h = np.array([cv2.boundingRect(contours[k]) for k in outer], int).reshape(-1, 4).T
     whole = (x > 0) & (y > 0) & (x + w < width) & (y + h < height)
-    shaped = (h >= w) & (h <= _LARGEST_ASPECT * w) & (h >= SMALLEST_PERSON * height)
-    return np.column_stack([y + h, h, w])[whole & shaped].astype(np.float64)
+    large = np.maximum(w, h) >= SMALLEST_PERSON * height
+    return np.column_stack([y + h, h, w])[whole & large].astype(np.float64)
+
+
+def _upright(blobs, frame_height):
+    """The blobs that may be one standing person, by size and shape."""
+    _, height, width = blobs.T
+    large = height >= SMALLEST_PERSON * frame_height
+    return blobs[large & (height >= width) & (height <= _LARGEST_ASPECT * width)]
+
+
+def _lying_share(blob_sets, line, reference_row, frame_height):
+    """How many blobs would be whole people if they were stood up, for each upright one that is.
+
+    Leaves, reflections and cars are as often wide as tall; people hardly ever lie.
+    """
+    numbers = []
+    for turned in (False, True):
+        number = 0.0
+        for blobs in blob_sets:
+            blobs = _upright(blobs[:, [0, 2, 1]] if turned else blobs, frame_height)
+            if len(blobs):
+                blobs, count = _distinct(blobs, frame_height)
+                log_ratio = _log_ratio(line, blobs, reference_row, frame_height)
+                number += np.sqrt(count) @ _person_probability(log_ratio, blobs)
+        numbers.append(number)
+    upright, lying = numbers
+    return lying / upright if upright > 0 else np.inf
 
 
 def _typical(frame_height) -> HeightEstimate:

@@ -1,6 +1,7 @@
 """Write a synthetic clip and its labels: python -m samples.make street.mp4"""
 
 import csv
+import re
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -97,6 +98,21 @@ def _check_whole(clip: Path, path: Path, n_frames: int) -> None:
         )
 
 
+def parse_size(text: str) -> tuple[int, int]:
+    """Parse "1920x1080", width and height in pixels: even, as encoders want them, and up to 4096.
+
+    Raises
+    ------
+    click.BadParameter
+        For anything else.
+    """
+    match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", text)
+    size_wh = tuple(map(int, match.groups())) if match else ()
+    if not size_wh or any(side % 2 or not 64 <= side <= 4096 for side in size_wh):
+        raise click.BadParameter(f"expected WIDTHxHEIGHT, two even numbers from 64 to 4096, found {text!r}")
+    return size_wh
+
+
 @click.command()
 @click.argument("clip", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
@@ -117,9 +133,26 @@ def _check_whole(clip: Path, path: Path, n_frames: int) -> None:
 )
 @click.option("--people", type=click.FloatRange(0, 200), help="Mean number of people; drawn when not given.")
 @click.option("--fps", type=click.FloatRange(0.1, 60), help="Frames per second; drawn when not given.")
-def main(clip: Path, kind: str, seed: int, seconds: float, people: float | None, fps: float | None) -> None:
-    """Write a synthetic surveillance clip of 640x480 pixels to CLIP (.mp4 or .avi), its labels beside it."""
-    given = {"size_wh": (640, 480), "people": people, "fps": fps}
+@click.option(
+    "--size",
+    "size_wh",
+    metavar="WxH",
+    default="640x480",
+    show_default=True,
+    callback=lambda context, option, text: parse_size(text),
+    help="Width and height of the frames, pixels; the view grows with them.",
+)
+def main(
+    clip: Path,
+    kind: str,
+    seed: int,
+    seconds: float,
+    people: float | None,
+    fps: float | None,
+    size_wh: tuple[int, int],
+) -> None:
+    """Write a synthetic surveillance clip to CLIP (.mp4 or .avi), its labels beside it."""
+    given = {"size_wh": size_wh, "people": people, "fps": fps}
     changes = {name: value for name, value in given.items() if value is not None}
     rate = preset(kind, seed, **changes).fps
     try:

@@ -266,6 +266,20 @@ class TestScene:
             assert counting.scene.height_origin in ("estimated", "assumed")
             assert counting.scene.size_wh == street.scene.size_wh
 
+    def test_counts_with_an_assumed_person_height_are_flagged(self, street, cell_model):
+        assumed = scene_from(street.scene.size_wh)
+        window = {"model": cell_model, "end": parse_position("20")}
+        rows = list(count(street.frames, scene=assumed, **window))
+        assert {"uncertain_height" in row.flags for row in rows if row.count} == {True}
+        assert not any("uncertain_height" in row.flags for row in rows if not row.count)
+        given = list(count(street.frames, scene=street.scene, **window))
+        assert any(row.count for row in given)
+        assert not any("uncertain_height" in row.flags for row in given)
+        own = replace(cell_model, scene=assumed)  # recalibrated in it
+        assert not any(
+            "uncertain_height" in row.flags for row in count(street.frames, **window | {"model": own})
+        )
+
     def test_of_another_shape_is_refused(self, street, trained):
         with pytest.raises(SceneError, match="another shape"):
             next(count(street.frames, model=trained.model, scene=scene_from((640, 200))))

@@ -216,6 +216,17 @@ class TestFiles:
             scene.save(folder / name)
             assert same(load_scene(folder / name), scene)
 
+    def test_doubtful_heights_are_told(self, given_scene):
+        def told(origin, trust):
+            scene = replace(given_scene, height_origin=origin, height_reliability=trust)
+            assert scene.has_doubtful_heights == ("--person" in scene.describe()[-1])
+            return scene.describe()[-1]
+
+        assert "only assumed" in told("assumed", 0.0)
+        assert "uncertain" in told("estimated", 0.59)
+        assert "--person" not in told("estimated", 0.61)
+        assert "--person" not in told("given", 0.0)
+
     def test_json_is_for_editing(self, given_scene, tmp_path):
         path = tmp_path / "scene.json"
         given_scene.save(path)

@@ -11,11 +11,11 @@ from features.perspective import (
     TYPICAL_SLOPE,
     depth_cells,
     estimate_height_line,
-    height_line_of_masks,
+    height_line_of_blobs,
     height_map,
     heights_by_end,
+    moving_blobs,
     moving_differences,
-    person_like_blobs,
     typical_line,
 )
 
@@ -51,6 +51,11 @@ def crowd_masks(slope, intercept, n_masks, rng, people=4, parts=0, groups=0, siz
                 farther = foot - 0.5 * tall
                 draw_person(mask, x + 0.2 * tall, farther, slope * farther + intercept, 1)
         yield mask.astype(bool)
+
+
+def height_line_of_masks(*mask_sets):
+    sets = [np.concatenate([moving_blobs(mask) for mask in masks]) for masks in mask_sets]
+    return height_line_of_blobs(sets, len(mask_sets[0][0]))
 
 
 def worst_error(estimate, slope, intercept, rows):
@@ -161,16 +166,15 @@ class TestDepthCells:
             depth_cells(np.ones((2, 3)), np.ones((2, 2), bool), 1, 1)
 
 
-class TestPersonLikeBlobs:
-    def test_measures_whole_people_only(self):
+class TestMovingBlobs:
+    def test_measures_what_is_whole_and_no_speck(self):
         mask = np.zeros((200, 300), np.uint8)
         draw_person(mask, 60, 150, 60, 1)
         draw_person(mask, 150, 199, 60, 1)  # its feet are cut by the border
         mask[20:30, 200:290] = 1  # a car
         mask[100:103, 250:252] = 1  # noise
-        blobs = person_like_blobs(mask.astype(bool))
-        assert len(blobs) == 1
-        foot, height, width = blobs[0]
+        car, (foot, height, width) = moving_blobs(mask.astype(bool))
+        assert car.tolist() == [30, 10, 90]
         assert foot == pytest.approx(151, abs=1)
         assert height == pytest.approx(61, abs=2)
         assert 0.3 < width / height < 0.5
@@ -179,10 +183,10 @@ class TestPersonLikeBlobs:
         mask = np.zeros((400, 200), np.uint8)
         draw_person(mask, 100, 300, 150, 1)
         mask[230:233] = 0
-        assert len(person_like_blobs(mask.astype(bool))) == 1
+        assert len(moving_blobs(mask.astype(bool))) == 1
 
 
-class TestHeightLineOfMasks:
+class TestHeightLineOfBlobs:
     @pytest.mark.parametrize(("slope", "intercept"), [(0.15, 20.0), (0.35, -10.0), (0.9, -60.0)])
     def test_finds_the_line_among_parts_and_groups(self, slope, intercept):
         masks = list(crowd_masks(slope, intercept, 40, np.random.default_rng(1), 2, 2, 1))
@@ -232,6 +236,33 @@ class TestHeightLineOfMasks:
             masks.append(mask)
         estimate = height_line_of_masks(masks)
         assert estimate.reliability == 0 or estimate.reliability < 2 * TRUSTED_RELIABILITY
+
+    def test_does_not_trust_leaves(self):
+        """Alike in size, as people are, but as often wide as tall."""
+        rng = np.random.default_rng(8)
+        masks = []
+        for _ in range(40):
+            mask = np.zeros((240, 320), np.uint8)
+            for _ in range(6):
+                place, turn = rng.uniform((30, 90), (290, 220)), rng.uniform(0, 180)
+                cv2.ellipse(mask, np.rint(place).astype(int).tolist(), (9, 4), turn, 0, 360, 1, -1)
+            masks.append(mask.astype(bool))
+        upright = [np.swapaxes(mask, 0, 1) for mask in crowd_masks(0.0, 20.0, 40, rng, size_wh=(240, 320))]
+        assert height_line_of_masks(masks).reliability == 0
+        assert height_line_of_masks(upright).reliability == 0  # all of them lie
+        assert height_line_of_masks(list(crowd_masks(0.0, 20.0, 40, rng))).reliability > 0.6
+
+    def test_a_threshold_at_which_people_lose_their_legs_is_outvoted(self):
+        whole = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(9)))
+        legless = [mask.copy() for mask in whole]
+        for mask in legless:
+            for foot, height, _ in moving_blobs(mask):
+                mask[round(foot - 0.3 * height) : round(foot)] = False
+        rows = np.array([120.0, 200.0])
+        assert worst_error(height_line_of_masks(legless), 0.3, 10.0, rows) > 0.2
+        outvoted = height_line_of_masks(whole, whole, legless)
+        assert worst_error(outvoted, 0.3, 10.0, rows) < 0.1
+        assert outvoted.reliability < height_line_of_masks(whole, whole, whole).reliability
 
     def test_few_people_are_less_reliable_than_many(self):
         masks = list(crowd_masks(0.3, 10.0, 30, np.random.default_rng(5), people=2))

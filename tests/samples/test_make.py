@@ -111,6 +111,28 @@ def test_the_command_is_deterministic_and_takes_its_options(tmp_path):
     assert len(rows(tmp_path / "a.labels.csv")) == 1 + 4
 
 
+def test_the_command_takes_a_size_and_scales_the_view(tmp_path):
+    path = tmp_path / "clip.avi"
+    options = ["--seed", "4", "--seconds", "0.5", "--fps", "4", "--size", "480x320"]
+    result = CliRunner().invoke(main, [str(path), *options])
+    assert result.exit_code == 0, result.output
+    video = cv2.VideoCapture(str(path))
+    assert video.read()[1].shape == (320, 480, 3)
+    video.release()
+    line, usual = load_scene(path.with_suffix(".scene.json")).line, preset("plaza", 4, size_wh=(640, 480))
+    row = 0.7 * 480
+    expected = 320 / 480 * (usual.height_slope * row + usual.height_intercept)
+    assert line.slope * row * 320 / 480 + line.intercept == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("size", ["640", "640x481", "32x32", "640x480x3", "9999x9998", "-64x64"])
+def test_the_command_refuses_sizes_that_no_encoder_takes(tmp_path, size):
+    result = CliRunner().invoke(main, [str(tmp_path / "clip.mp4"), "--size", size])
+    assert result.exit_code == 2
+    assert "expected WIDTHxHEIGHT" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_command_reports_an_unwritable_place_in_one_line(tmp_path):
     result = CliRunner().invoke(main, [str(tmp_path / "absent" / "clip.mp4"), "--seconds", "0.5"])
     assert result.exit_code == 1

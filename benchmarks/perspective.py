@@ -61,11 +61,12 @@ def _square(rng, spec: SceneSpec) -> SceneSpec:
 
 
 def _oblique(rng, spec: SceneSpec) -> SceneSpec:
-    """A street from the first or second floor, as town-centre cameras see it."""
+    """A street from the first or second floor, as town-centre cameras see it; the farthest heads are seen."""
     height = spec.size_wh[1]
-    far_row = height * rng.uniform(0, 0.12)
     near = height * rng.uniform(0.26, 0.4)
-    slope = near * (1 - rng.uniform(0.25, 0.45)) / (height - far_row)
+    far = near * rng.uniform(0.25, 0.45)
+    far_row = max(1.2 * far, height * rng.uniform(0.05, 0.2))
+    slope = (near - far) / (height - far_row)
     line = {"height_slope": slope, "height_intercept": near - slope * height, "far_row": far_row}
     view = {"depression_deg": rng.uniform(25, 38), "lateral_share": rng.uniform(0, 0.5)}
     return replace(_square(rng, spec), **line, **view)

@@ -183,8 +183,8 @@ class HeightEstimate:
         were seen, times the trust in the line, which grows with the number of whole people and their share
         of the blobs, and falls with the share of blobs that lie. 0 when the line is the typical one.
     n_people : float
-        How many different blobs the line explains as one whole person (the sum of their probabilities, the
-        mean over the thresholds).
+        How many different blobs the line explains as one whole person: the sum of their probabilities, as
+        a weighted mean over the thresholds.
     """
 
     slope: float
@@ -276,9 +276,9 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     evidence. A blob weighs as its height, since fragments are many and small; blobs alike in row and height
     weigh as the root of their number, so that what flickers in one place does not outvote the people.
 
-    Blobs of the same frames at several thresholds share the weight of one set: a threshold at which people
-    fall to pieces, or merge with their shadows, is outvoted by the others, and where they disagree the
-    posterior widens.
+    Blobs of the same frames at several thresholds share the weight of one set by the area that they cover: a
+    threshold at which people fall to pieces, or merge with their shadows, is outvoted by the others, one at
+    which most of what moves is lost hardly counts, and where they disagree the posterior widens.
 
     Parameters
     ----------
@@ -293,24 +293,21 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     HeightEstimate
         The typical line with reliability 0 when there is no blob or the estimate cannot be trusted.
     """
-    evidence = [
-        _distinct(blobs, frame_height)
-        for blobs in (_upright(blobs, frame_height) for blobs in blob_sets)
-        if len(blobs)
-    ]
-    if not evidence:
+    upright = [blobs for blobs in (_upright(blobs, frame_height) for blobs in blob_sets) if len(blobs)]
+    if not upright:
         return _typical(frame_height)
-    weights = []
-    for blobs, numbers in evidence:
-        weight = np.sqrt(numbers) * blobs[:, 1]
-        weights.append(weight * min(len(blobs), _INDEPENDENT_BLOBS) / (weight.sum() * len(evidence)))
-    blobs, weights = np.concatenate([blobs for blobs, _ in evidence]), np.concatenate(weights)
+    areas = [blobs[:, 1] @ blobs[:, 2] for blobs in upright]
+    evidence = [_distinct(blobs, frame_height) for blobs in upright]
+    shares = np.repeat(areas / np.sum(areas), [len(blobs) for blobs, _ in evidence])
+    weights = [_evidence_weights(*one) for one in evidence]
+    blobs, weights = np.concatenate([blobs for blobs, _ in evidence]), shares * np.concatenate(weights)
     reference_row = np.quantile(blobs[:, 0], 0.75)
     lines, log_posterior, best = _search(blobs, weights, reference_row, frame_height)
     probability = _person_probability(_log_ratio(best, blobs, reference_row, frame_height), blobs)
     whole = weights * probability
-    n_people = probability.sum() / len(evidence)
-    rows = _weighted_quantiles(blobs[:, 0], whole * blobs[:, 1] ** 2, [0.05, 0.1, 0.5, 0.9, 0.98])
+    n_people = shares @ probability
+    beyond_chance = (whole - _EXPLAINED_BY_CHANCE * weights) * blobs[:, 1]
+    rows = _weighted_quantiles(blobs[:, 0], beyond_chance, [0.02, 0.1, 0.5, 0.9, 0.98])
     found_heights = _heights(best, rows, reference_row, frame_height)
     other_heights = _heights(lines, rows[1:4], reference_row, frame_height)
     agrees = (np.abs(np.log(other_heights / found_heights[1:4])) < _TOLERANCE).all(axis=1)
@@ -396,6 +393,12 @@ def _distinct(blobs, frame_height):
     return means / number[:, None], number
 
 
+def _evidence_weights(blobs, numbers):
+    """Weights (m,) of the blobs of one threshold, that many of each: their sum saturates."""
+    weights = np.sqrt(numbers) * blobs[:, 1]
+    return weights * (min(len(blobs), _INDEPENDENT_BLOBS) / weights.sum())
+
+
 def _search(blobs, weights, reference_row, frame_height):
     """Lines (k, 2) on a grid, as slope and height at the reference row; their log posterior; the best."""
     log_slopes = np.arange(np.log(SMALLEST_PERSON), np.log(MAX_SLOPE), 0.1)
@@ -469,6 +472,8 @@ def _person_probability(log_ratio, blobs):
 
 
 def _weighted_quantiles(values, weights, levels):
+    """Where the share of the weights below reaches each level for good: some weights may be negative."""
     order = np.argsort(values)
     shares = np.cumsum(weights[order]) / weights.sum()
+    shares = np.minimum.accumulate(shares[::-1])[::-1]
     return values[order][np.minimum(np.searchsorted(shares, levels), len(values) - 1)]

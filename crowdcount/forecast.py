@@ -24,10 +24,14 @@ MIN_PERIODS = 4
 TESTED_PERIODS = 10
 #: A period with counts in a smaller share of its steps is left out.
 LEAST_OBSERVED = 0.5
-#: What blocked cross-validation chooses from: the kernel of the last curve and the weight of the norm, with
-#: the largest of which about the typical curve is left. Then the Huber loss (p = 1) is tried with the best.
+#: What blocked cross-validation chooses from: the kernel of the last curve, the weight of the norm, with the
+#: largest of which about the typical curve is left, and the squared distance between different places in the
+#: week or day (0: they do not count). Then the Huber loss (p = 1) is tried with the best.
 KERNELS = ("linear", "rbf")
 LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+PLACE_WEIGHTS = (0.0, 6.0)
+#: Days or weeks that a place must have come in to be learnt from.
+LEAST_CYCLES = 2
 #: Relative duality gaps: while settings are compared, and of the forecast.
 ROUGHLY, SOLVED = 1e-3, 1e-6
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, "week": 7 * 86400}
@@ -152,9 +156,10 @@ def forecast(series: CountSeries, period_s: float = 86400.0, steps: int = 48, le
     """Predict the count curve of the period that begins where the series ends.
 
     The series is cut, from its end backwards, into periods of `steps` steps, in which counts are averaged.
-    Functional output regression (`models.FunctionalRegressor`) learns the way from each period's curve to the
-    next one's, its settings chosen by blocked cross-validation. The back-test repeats all of this, settings
-    included, for each of the latest periods with nothing but the periods before it.
+    Functional output regression (`models.FunctionalRegressor`) learns the way from each period's curve to
+    the next one's, its settings chosen by blocked cross-validation; where that helps, the next one's place
+    in the week (of days) or in the day (of shorter periods) is an input too. The back-test repeats all of
+    this, settings included, for each of the latest periods with nothing but the periods before it.
 
     Parameters
     ----------
@@ -172,8 +177,9 @@ def forecast(series: CountSeries, period_s: float = 86400.0, steps: int = 48, le
         When there are too few periods, or too few counts in the last one.
     """
     history, end_s = _periods(series, period_s, steps)
+    cycle = _cycle(period_s)
     origins = range(max(3, len(history) - TESTED_PERIODS), len(history))
-    tested = {k: dict(_predictions(history[:k])) for k in origins if _observed(history[k]) > 0}
+    tested = {k: dict(_predictions(history[:k], cycle)) for k in origins if _observed(history[k]) > 0}
     tested = {k: predictions for k, predictions in tested.items() if predictions}
     if not tested:
         raise DatasetError("expected two periods in a row with counts before the last ones, found none; "
@@ -184,7 +190,7 @@ def forecast(series: CountSeries, period_s: float = 86400.0, steps: int = 48, le
     }
     scores = [normalised_scores(history[k], found["forecast"]) for k, found in tested.items()]
     quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
-    counts, settings = _forecast(history)
+    counts, settings = _forecast(history, cycle)
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
     times_s = end_s + period_s / steps * np.arange(steps)
     return Forecast(
@@ -222,13 +228,19 @@ def _observed(curve: np.ndarray) -> float:
     return float(np.isfinite(curve).mean())
 
 
-def _predictions(history: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def _cycle(period_s: float) -> int | None:
+    """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in."""
+    cycle = (7 if period_s == _UNITS_S["day"] else 1) * _UNITS_S["day"] / period_s
+    return int(cycle) if cycle > 1 and cycle.is_integer() else None
+
+
+def _predictions(history: np.ndarray, cycle: int | None) -> Iterator[tuple[str, np.ndarray]]:
     """The next curve by the forecast and the naive ways; nothing when the last curve has too many gaps."""
     if _observed(history[-1]) < LEAST_OBSERVED or not len(_pairs(history)):
         return
     last = _filled(history[-1:])[0]
     usable = [curve for curve in history if _observed(curve) >= LEAST_OBSERVED]
-    yield "forecast", _forecast(history)[0]
+    yield "forecast", _forecast(history, cycle)[0]
     yield "last value", np.full(len(last), last[-1])
     yield "same time last period", last
     yield "mean of the periods", _filled(np.array(usable)).mean(axis=0)
@@ -244,41 +256,60 @@ def _pairs(history: np.ndarray) -> np.ndarray:
     return np.flatnonzero(enough[1:] & enough[:-1]) + 1
 
 
-def _forecast(history: np.ndarray) -> tuple[np.ndarray, str]:
+def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
     """The curve (steps,) after the last of `history` (periods, steps), and the settings it was made with."""
     pairs = _pairs(history)
     usable = np.union1d(pairs, pairs - 1)
     curves = np.full(history.shape, np.nan)
     curves[usable] = _filled(history[usable])
     inputs, targets, new = curves[pairs - 1], curves[pairs], _filled(history[-1:])
-    best = (KERNELS[0], LAMBDAS[-1], "square")
+    is_placed = cycle is not None and len(history) >= LEAST_CYCLES * cycle
+    numbers = np.arange(len(history) + 1)
+    places = np.eye(cycle)[numbers % cycle] if is_placed else np.empty((len(numbers), 0))
+    best = (KERNELS[0], LAMBDAS[-1], 0.0, "square")
     if len(pairs) > 2:
         folds = list(BlockedKFold(min(5, len(pairs))).split(pairs))
 
         def error(choice):
             sizes = []
             for train, test in folds:
-                found = _fit_predict(*choice, inputs[train], targets[train], inputs[test], ROUGHLY)
+                found = _fit_predict(
+                    *choice,
+                    (inputs[train], places[pairs[train]]),
+                    targets[train],
+                    (inputs[test], places[pairs[test]]),
+                    ROUGHLY,
+                )
                 sizes.append(np.abs(found - targets[test]).mean())
             return np.mean(sizes)
 
-        best = min(product(KERNELS, LAMBDAS, ("square",)), key=error)
-        best = min(best, (*best[:2], "huber"), key=error)
-    kernel, lam, loss = best
-    curve = _fit_predict(*best, inputs, targets, new, SOLVED)[0]
-    return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss"
+        weights = PLACE_WEIGHTS if is_placed else PLACE_WEIGHTS[:1]
+        best = min(product(KERNELS, LAMBDAS, weights, ("square",)), key=error)
+        best = min(best, (*best[:3], "huber"), key=error)
+    kernel, lam, weight, loss = best
+    curve = _fit_predict(*best, (inputs, places[pairs]), targets, (new, places[-1:]), SOLVED)[0]
+    place = f", place in the {'week' if cycle == 7 else 'day'}" if weight else ""
+    return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss{place}"
 
 
-def _fit_predict(kernel, lam, loss, inputs, targets, new, tol) -> np.ndarray:
-    """Curves (k, steps) after the curves `new` (k, steps), learnt from pairs of curves, each (n, steps).
+def _fit_predict(kernel, lam, weight, loss, given, targets, new, tol) -> np.ndarray:
+    """Curves (k, steps) after what is `new`, learnt from what is `given` for the curves `targets` (n, steps).
+
+    given, new: the last curves (n, steps), and the places (n, cycle) of the curves to come, 1 at theirs and 0
+    elsewhere.
 
     Curves are centred at the typical one, the median for the Huber loss, and inputs scaled to a mean square
     of 1; kappa is 1.345 robust standard deviations, as usual for the Huber loss.
     """
+    inputs, _ = given
     middle = np.median if loss == "huber" else np.mean
     before, after = middle(inputs, axis=0), middle(targets, axis=0)
     scale = np.sqrt(np.sum((inputs - before) ** 2, axis=1).mean()) or 1.0
     kappa = 1.345 * 1.4826 * float(np.median(np.abs(targets - after)))
+
+    def rows(curves, places):
+        return np.hstack([(curves - before) / scale, np.sqrt(weight / 2) * places])
+
     model = FunctionalRegressor(
         loss=loss,
         p=1,
@@ -289,8 +320,8 @@ def _fit_predict(kernel, lam, loss, inputs, targets, new, tol) -> np.ndarray:
         lam=lam,
         tol=tol,
         max_iter=50_000,
-    ).fit((inputs - before) / scale, targets - after)
-    return np.maximum(model.predict((new - before) / scale) + after, 0.0)
+    ).fit(rows(*given), targets - after)
+    return np.maximum(model.predict(rows(*new)) + after, 0.0)
 
 
 def forecast_files(

@@ -9,7 +9,15 @@ from click.testing import CliRunner
 
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, OutputError
-from crowdcount.forecast import CountSeries, forecast, forecast_files, load_series, parse_period
+from crowdcount.forecast import (
+    CountSeries,
+    _cycle,
+    _forecast,
+    forecast,
+    forecast_files,
+    load_series,
+    parse_period,
+)
 from crowdcount.results import FrameCount, open_writer, read_start_time
 from samples.counts import write_counts
 
@@ -57,6 +65,27 @@ def test_what_follows_from_the_last_period_is_learnt():
     assert made.errors["forecast"] < 0.9 * made.errors["mean of the periods"]
     assert made.has_interval
     assert ((made.low <= made.counts) & (made.counts <= made.high)).all()
+
+
+def test_the_place_in_the_week_counts_where_it_helps():
+    """Two busy days in a row, then five quiet ones: what follows a quiet one, it alone cannot tell."""
+    random = np.random.default_rng(0)
+    busy = np.arange(21) % 7 < 2
+    history = np.where(busy, 2.0, 1.0)[:, None] * WAVE + random.normal(0, 1, (21, 24))
+    curve, settings = _forecast(history, 7)
+    assert settings.endswith("place in the week")
+    assert np.abs(curve - 2 * WAVE).mean() < 3
+    curve, settings = _forecast(history, None)
+    assert "place" not in settings
+    assert np.abs(curve - 2 * WAVE).mean() > 10
+    assert "place" not in _forecast(history[:13], 7)[1]  # of two weeks some day came but once
+
+
+@pytest.mark.parametrize(
+    ("period_s", "expected"), [(DAY_S, 7), (3600.0, 24), (DAY_S / 4, 4), (7 * DAY_S, None), (7000.0, None)]
+)
+def test_periods_have_a_place_in_a_week_or_day(period_s, expected):
+    assert _cycle(period_s) == expected
 
 
 def test_the_back_test_knows_nothing_of_what_it_predicts():

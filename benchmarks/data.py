@@ -74,20 +74,25 @@ class RaetschSet:
     provenance: str
 
 
-def raetsch(name: str, n_splits: int = 10) -> RaetschSet:
-    """Raetsch's set NAME with its official splits from 1 on as far as they exist, at most `n_splits`.
+def raetsch(name: str, n_splits: int) -> RaetschSet:
+    """Raetsch's set NAME with `n_splits` splits: the official ones as far as they exist, from 1 on.
 
-    Sets without official splits get random ones of the official sizes, drawn with the split's number as seed.
+    The others are random ones of the official sizes, drawn with the split's number as seed. Of official ones
+    that are the same (of image the first and the tenth), one is taken.
     """
     X, y = tabular(f"raetsch/{name}")
     n_train, n_test = RAETSCH_SIZES[name]
     path = data_folder() / "tabular" / "raetsch" / f"{name}_splits.csv"
-    if path.exists():
-        splits = list(_read_splits(path).values())[:n_splits]
-        return RaetschSet(X, y, splits, f"official splits 1-{len(splits)}")
-    orders = [np.random.default_rng(seed).permutation(len(y)) for seed in range(1, n_splits + 1)]
-    splits = [Split(np.sort(order[:n_train]), np.sort(order[n_train : n_train + n_test])) for order in orders]
-    return RaetschSet(X, y, splits, f"random splits of the official sizes, seeds 1-{n_splits}")
+    official = _read_splits(path).values() if path.exists() else []
+    splits = list({tuple(split.test): split for split in official}.values())[:n_splits]
+    n_official = len(splits)
+    for seed in range(n_official + 1, n_splits + 1):
+        order = np.random.default_rng(seed).permutation(len(y))
+        splits.append(Split(np.sort(order[:n_train]), np.sort(order[n_train : n_train + n_test])))
+    provenance = [f"official splits 1-{n_official}"] if n_official else []
+    if n_official < n_splits:
+        provenance.append(f"random splits of the official sizes, seeds {n_official + 1}-{n_splits}")
+    return RaetschSet(X, y, splits, ", ".join(provenance))
 
 
 def _read_splits(path: Path) -> dict[str, Split]:

@@ -1,6 +1,7 @@
 """Every experiment of every paper still runs; what it measures is for the documents."""
 
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from benchmarks import data
 from benchmarks.data import DataError
+from benchmarks.papers import hlr
 from benchmarks.papers.__main__ import METHODS, main
 from benchmarks.tables import Table
 
@@ -50,6 +52,20 @@ def test_an_unknown_experiment_and_absent_data_are_said(monkeypatch, tmp_path):
         data.tabular("boston")
 
 
+def test_left_out_errors_are_those_of_refits_without_the_row():
+    random = np.random.default_rng(0)
+    X, y = np.column_stack([random.normal(size=(12, 3)), np.ones(12)]), random.choice([-1.0, 1.0], 12)
+    settings = list(product(hlr.SHARES, hlr.KERNELS, hlr.LAMBDAS))
+    found = hlr._left_out_errors(X, y[None])[:, 0]
+    for number in range(0, len(settings), 73):
+        shares, kernel, lam = settings[number]
+        model = hlr._three_views(shares, kernel, lam * 12 / 11, 3)  # lam l as with all rows
+        errors = [
+            model.fit(np.delete(X, i, axis=0), np.delete(y, i)).predict(X[[i]])[0] - y[i] for i in range(12)
+        ]
+        np.testing.assert_allclose(found[number], np.mean(np.square(errors)))
+
+
 def test_a_table_is_markdown_and_refuses_a_row_that_does_not_fit():
     rows = [["a|b", 12.3456], ["c", 0.0012], ["d", None], ["e", 7]]
     table = Table("Errors", ["set", "MAE"], rows, ["Seed 1."])
@@ -73,14 +89,16 @@ class TestLoaders:
 
     @pytest.mark.parametrize("name", data.RAETSCH_SIZES)
     def test_raetsch_splits_have_the_official_sizes_and_are_disjoint(self, name):
-        loaded = data.raetsch(name, n_splits=3)
+        loaded = data.raetsch(name, n_splits=12)
         assert set(loaded.y) == {-1, 1}
-        assert len(loaded.splits) == 3
+        assert len({tuple(split.test) for split in loaded.splits}) == 12
         for split in loaded.splits:
             assert (len(split.train), len(split.test)) == data.RAETSCH_SIZES[name]
             assert not np.intersect1d(split.train, split.test).size
-        official = name in ("breast_cancer", "german", "image")
-        assert loaded.provenance.startswith("official" if official else "random")
+        n_official = {"breast_cancer": 10, "german": 10, "image": 9}.get(name, 0)
+        start = f"official splits 1-{n_official}, random" if n_official else "random"
+        assert loaded.provenance.startswith(start)
+        assert loaded.provenance.endswith(f"seeds {n_official + 1}-12")
 
     @pytest.mark.parametrize(("name", "first"), [("mall", 0), ("ucsd", 600)])
     def test_ready_made_crowd_features(self, name, first):

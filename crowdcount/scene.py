@@ -41,8 +41,8 @@ MIN_ESTIMATION_FRAMES = 8
 #: from the published features, in which a person covers about 900 pixels of dilated foreground there.
 MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT = 139.0, 32.0
 
-#: Person heights of a lower reliability are doubtful: of simulated scenes with less, a third are off by more
-#: than 20 %, of those with more one in twenty.
+#: Person heights of a lower reliability are doubtful: of seven simulated scenes with less, four were off by
+#: more than 20 %, of 75 with more one (docs/decisions/2026-11-22-person-height.md).
 DOUBTFUL_RELIABILITY = 0.6
 
 Origin = Literal["given", "imported", "estimated", "assumed"]

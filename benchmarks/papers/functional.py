@@ -40,7 +40,7 @@ LOSSES = {
     "l2": {"loss": "epsilon_insensitive", "p": 2},
     "linf": {"loss": "epsilon_insensitive", "p": np.inf},
 }
-ROUGHLY = 1e-3  # duality gap while settings are compared
+ROUGHLY = 1e-3  # duality gap while settings are compared, and of the speech fits with outliers
 
 
 def curve_errors(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -252,44 +252,48 @@ def speech_square(quick: bool) -> list[Table]:
     ]
 
 
+def contaminated_errors(data: SpeechData, tract: str, kind: int, seed: int, step: int, n_values: int):
+    """Mean error of the test words by loss, a tenth of the training words being outliers of the kind."""
+    extended, observed = data.curves(tract)
+    train, test = data.split(seed)
+    Y = extended.copy()
+    Y[train] = contaminate(extended[train], kind, 0.1, np.random.default_rng(1000 + seed))
+    coarse = Y[:, ::step]
+    square = variants(data.base(step), "square", [], np.geomspace(1e-9, 1e-5, n_values))
+    best, matrix = choose(square, data.matrices[1::2] or data.matrices, coarse, train, 5, np.median)
+    errors = {}
+    for name in ("square", "H2", "H1"):
+        lams = best.lam * np.array([0.1, 1.0]) if name != "square" else [best.lam]
+        candidates = variants(data.base(step), name, np.geomspace(1e-4, 1e-1, n_values), lams)
+        for candidate in candidates:
+            candidate.set_params(max_iter=2000)
+        model, _ = choose(candidates, [matrix], coarse, train, 3, np.median)
+        whole = clone(model).set_params(locations=data.theta, tol=ROUGHLY, max_iter=20_000)
+        predicted, _ = fit_predict(whole, matrix, Y, train, test)
+        errors[name] = curve_errors(predicted, observed[test]).mean()
+    return errors
+
+
 def speech_outliers(quick: bool) -> list[Table]:
     """Table 4, two of its tracts: a tenth of the training words contaminated."""
     data = SpeechData(quick)
-    step, n_runs, n_values = (20, 1, 2) if quick else (5, 3, 5)
+    step, n_runs, n_values = (20, 1, 2) if quick else (5, 10, 5)
     rows = []
     for tract, by_kind in list(PAPER_SPEECH_OUTLIERS.items())[: 1 if quick else 2]:
-        extended, observed = data.curves(tract)
-        coarse = extended[:, ::step]
-        for kind, reported in by_kind.items():
-            errors = {name: [] for name in reported}
-            for seed in range(n_runs):
-                train, test = data.split(seed)
-                random = np.random.default_rng(1000 + seed)
-                Y = coarse.copy()
-                Y[train] = contaminate(coarse[train], kind, 0.1, random)
-                square = variants(data.base(step), "square", [], np.geomspace(1e-9, 1e-5, n_values))
-                best, matrix = choose(square, data.matrices[1::2] or data.matrices, Y, train, 5, np.median)
-                for name in reported:
-                    lams = best.lam * np.array([0.1, 1.0]) if name != "square" else [best.lam]
-                    candidates = variants(data.base(step), name, np.geomspace(1e-4, 1e-1, n_values), lams)
-                    for candidate in candidates:
-                        candidate.set_params(max_iter=2000)
-                    model, _ = choose(candidates, [matrix], Y, train, 3, np.median)
-                    model = clone(model).set_params(tol=1e-4, max_iter=20_000)
-                    predicted, _ = fit_predict(model, matrix, Y, train, test, data.theta)
-                    errors[name].append(curve_errors(predicted, observed[test]).mean())
-            rows.append(
-                [tract, f"type {kind}", *(f"{np.mean(errors[k]):.2f} ({reported[k]})" for k in reported)]
-            )
+        for kind, of in by_kind.items():
+            runs = [contaminated_errors(data, tract, kind, seed, step, n_values) for seed in range(n_runs)]
+            cells = (f"{mean_and_spread([run[k] for run in runs])} ({of[k]})" for k in of)
+            rows.append([tract, f"type {kind}", *cells])
     return [
         Table(
             "Speech with outliers in a tenth of the words: MSE (paper)",
             ["tract", "outliers", "square", "H2", "H1"],
             rows,
             [
-                f"{n_runs} runs (the paper: 10), seeds from 0; fitted to every {step}th sample, scored "
-                "on all. lam, kappa and the width by cross-validation with the median, as the paper; "
-                "the width by the square loss only."
+                f"{n_runs} runs (the paper: 10), seeds from 0. lam, kappa and the width by cross-validation "
+                f"with the median, as the paper, on every {step}th sample; the width by the square loss "
+                f"only. The fits have all samples; their duality gap is {ROUGHLY:g} of the objective (.01 "
+                "changes the errors by .02 %)."
             ],
         )
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import wavfile
 
-from crowdcount.datasets import load_dataset
+from crowdcount.datasets import Dataset, load_dataset
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -24,6 +24,16 @@ RAETSCH_SIZES = {
     "image": (1300, 1010),
     "thyroid": (140, 75),
 }
+
+#: Labelled footage: place, MOT file, its annotated frames, and the frames to count.
+FOOTAGE = {
+    "vtest": (("pets2009", "vtest.avi"), ("pets2009", "PETS09-S2L1_gt_001-400.txt"), "1-400", "0-399"),
+    "TUD-Campus": (("tud", "TUD-Campus", "TUD-Campus.mp4"), ("tud", "TUD-Campus", "gt.txt"), None, None),
+    "TUD-Stadtmitte": (
+        ("tud", "TUD-Stadtmitte", "TUD-Stadtmitte.mp4"), ("tud", "TUD-Stadtmitte", "gt.txt"), None, None,
+    ),
+    "Mall": (("mall",), None, None, "1-800"),
+}  # fmt: skip
 
 
 class DataError(Exception):
@@ -44,6 +54,13 @@ def data_file(*names: str) -> Path:
     if not path.exists():
         raise DataError(f"no {'/'.join(names)} among the data sets in {data_folder()}")
     return path
+
+
+def labelled_footage(name: str) -> tuple[Dataset, str | None]:
+    """A data set of `FOOTAGE` and the frames to count (None: all); DataError where it is absent."""
+    place, mot, annotated, frames = FOOTAGE[name]
+    mot = None if mot is None else data_file(*mot)
+    return load_dataset(data_file(*place), mot=mot, annotated=annotated), frames
 
 
 def tabular(name: str, n_targets: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -15,10 +15,9 @@ import click
 import cv2
 import numpy as np
 
-from benchmarks.data import DataError, data_file
+from benchmarks.data import FOOTAGE, DataError, labelled_footage
 from benchmarks.tables import Table
 from crowdcount.counting import make_pipeline, scene_of_footage
-from crowdcount.datasets import load_dataset
 from crowdcount.model import CounterModel, default_model
 from crowdcount.scene import Scene, estimate_scene, for_estimation, import_scene, scene_from
 from crowdcount.training import evaluate
@@ -33,15 +32,6 @@ RATE = 1.0
 #: What is called right: the logarithm of the height is off by less.
 TOLERANCE = 0.2
 RELIABILITIES = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 1.01)
-#: Place, MOT file, its annotated frames, and the frames that are counted.
-CLIPS = {
-    "vtest": (("pets2009", "vtest.avi"), ("pets2009", "PETS09-S2L1_gt_001-400.txt"), "1-400", "0-399"),
-    "TUD-Campus": (("tud", "TUD-Campus", "TUD-Campus.mp4"), ("tud", "TUD-Campus", "gt.txt"), None, None),
-    "TUD-Stadtmitte": (
-        ("tud", "TUD-Stadtmitte", "TUD-Stadtmitte.mp4"), ("tud", "TUD-Stadtmitte", "gt.txt"), None, None,
-    ),
-    "Mall": (("mall",), None, None, "1-800"),
-}  # fmt: skip
 
 
 def _usual(rng, spec: SceneSpec) -> SceneSpec:
@@ -253,10 +243,7 @@ def height_error(scene: Scene, feet: np.ndarray, heights: np.ndarray) -> float:
 
 def real(name: str, model: CounterModel) -> Result:
     """What is found in a real clip; its true heights are those of its boxes or of its perspective map."""
-    place, mot, annotated, frames = CLIPS[name]
-    dataset = load_dataset(
-        data_file(*place), mot=None if mot is None else data_file(*mot), annotated=annotated
-    )
+    dataset, frames = labelled_footage(name)
     with open_source(dataset.source) as source:
         scene = scene_of_footage(source)
     if dataset.boxes is not None:
@@ -331,14 +318,14 @@ def results_of(kinds, seeds, n_frames: int, model: CounterModel) -> Iterator[tup
 
 
 @click.command()
-@click.argument("kinds", metavar="[KIND]...", nargs=-1, type=click.Choice([*KINDS, *CLIPS]))
+@click.argument("kinds", metavar="[KIND]...", nargs=-1, type=click.Choice([*KINDS, *FOOTAGE]))
 @click.option("--scenes", default=4, show_default=True, type=click.IntRange(1), help="Scenes of each kind.")
 @click.option("--first-seed", default=2000, show_default=True, help="Seed of the first scene of each kind.")
 @click.option("--quick", is_flag=True, help=f"{QUICK_FRAMES} frames of each scene instead of {N_FRAMES}.")
 def main(kinds: tuple[str, ...], scenes: int, first_seed: int, quick: bool) -> None:
     """Print how far estimated person heights are off in each KIND of scene or clip (all by default)."""
     model = default_model()
-    kinds = kinds or (*KINDS, *CLIPS)
+    kinds = kinds or (*KINDS, *FOOTAGE)
     n_frames = QUICK_FRAMES if quick else N_FRAMES
     results: dict[str, list[Result]] = {kind: [] for kind in kinds}
     seeds = range(first_seed, first_seed + scenes)
@@ -352,7 +339,7 @@ def main(kinds: tuple[str, ...], scenes: int, first_seed: int, quick: bool) -> N
         )
     simulations = [one for kind in kinds if kind in KINDS for one in results[kind]]
     try:
-        for name in [kind for kind in kinds if kind in CLIPS]:
+        for name in [kind for kind in kinds if kind in FOOTAGE]:
             results[name].append(real(name, model))
     except DataError as error:
         raise click.ClickException(str(error)) from error

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from benchmarks.data import DataError, data_file
+from benchmarks.data import FOOTAGE, DataError, data_file, labelled_footage
 from benchmarks.tables import Table
 from crowdcount.datasets import load_dataset
 from crowdcount.model import CounterModel, default_model
@@ -22,15 +22,6 @@ from models import count_interval, fit_correction, leave_one_out, renewed_quanti
 SIZES = (5, 10, 25)
 #: Share of the footage from which the labels come.
 PARTS = {"spread": 1.0, "first": 0.25}
-#: Place, MOT file, its annotated frames, and the frames counted by the bundled model.
-NEW_CAMERAS = {
-    "vtest": (("pets2009", "vtest.avi"), ("pets2009", "PETS09-S2L1_gt_001-400.txt"), "1-400", "0-399"),
-    "TUD-Campus": (("tud", "TUD-Campus", "TUD-Campus.mp4"), ("tud", "TUD-Campus", "gt.txt"), None, None),
-    "TUD-Stadtmitte": (
-        ("tud", "TUD-Stadtmitte", "TUD-Stadtmitte.mp4"), ("tud", "TUD-Stadtmitte", "gt.txt"), None, None,
-    ),
-    "Mall": (("mall",), None, None, "1-800"),
-}  # fmt: skip
 #: Frames of Mall to train on, and the later or earlier ones to count.
 DRIFTS = {"Mall 1-400 to 401-800": ("1-400", "401-800"), "Mall 401-800 to 1-400": ("401-800", "1-400")}
 
@@ -42,9 +33,7 @@ def footage(name: str, cache: str | None) -> tuple[CounterModel, np.ndarray, np.
         learnt, counted = DRIFTS[name]
         model = train(dataset, frames=learnt, cache=cache).model
     else:
-        place, mot, annotated, counted = NEW_CAMERAS[name]
-        mot = None if mot is None else data_file(*mot)
-        dataset = load_dataset(data_file(*place), mot=mot, annotated=annotated)
+        dataset, counted = labelled_footage(name)
         model = default_model()
     found = evaluate(dataset, model, frames=counted, cache=cache)
     return model, found.predictions, found.labels
@@ -86,14 +75,14 @@ def rows(name: str, model, counts, labels, draws: Sequence[int], sizes: Sequence
 
 
 @click.command()
-@click.argument("names", metavar="[FOOTAGE]...", nargs=-1, type=click.Choice([*NEW_CAMERAS, *DRIFTS]))
+@click.argument("names", metavar="[FOOTAGE]...", nargs=-1, type=click.Choice([*FOOTAGE, *DRIFTS]))
 @click.option("--draws", default=100, show_default=True, help="Draws of the labels, with the seeds 0, 1, ….")
 @click.option("--cache", metavar="FOLDER", help="Folder in which measured features are kept.")
 def main(names: tuple[str, ...], draws: int, cache: str | None) -> None:
     """Print the error with 0, 5, 10 and 25 new labels on each FOOTAGE (all by default)."""
     header = ["footage", "labels", "MAE with 0", *map(str, SIZES), *(f"inside, {size}" for size in SIZES)]
     table = []
-    for name in names or (*NEW_CAMERAS, *DRIFTS):
+    for name in names or (*FOOTAGE, *DRIFTS):
         try:
             table += rows(name, *footage(name, cache), range(draws))
         except DataError as error:

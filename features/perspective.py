@@ -313,7 +313,9 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     agrees = (np.abs(np.log(other_heights / found_heights[1:4])) < _TOLERANCE).all(axis=1)
     posterior = np.exp(log_posterior - log_posterior.max())
     explained = max(0.0, whole.sum() / weights.sum() - _EXPLAINED_BY_CHANCE)
-    lying = _lying_share(blob_sets, best, reference_row, frame_height)
+    upright_people = np.concatenate([np.sqrt(numbers) for _, numbers in evidence]) @ probability
+    lying_people = _lying_people(blob_sets, best, reference_row, frame_height)
+    lying = lying_people / upright_people if upright_people > 0 else np.inf
     trust = (
         -np.expm1(-explained / _EXPLAINED_SCALE)
         * -np.expm1(-n_people / _FEW_PEOPLE)
@@ -359,23 +361,19 @@ def _upright(blobs, frame_height):
     return blobs[large & (height >= width) & (height <= _LARGEST_ASPECT * width)]
 
 
-def _lying_share(blob_sets, line, reference_row, frame_height):
-    """How many blobs would be whole people if they were stood up, for each upright one that is.
+def _lying_people(blob_sets, line, reference_row, frame_height):
+    """How many blobs would be whole people if they were stood up, those alike as the root of their number.
 
     Leaves, reflections and cars are as often wide as tall; people hardly ever lie.
     """
-    numbers = []
-    for turned in (False, True):
-        number = 0.0
-        for blobs in blob_sets:
-            blobs = _upright(blobs[:, [0, 2, 1]] if turned else blobs, frame_height)
-            if len(blobs):
-                blobs, count = _distinct(blobs, frame_height)
-                log_ratio = _log_ratio(line, blobs, reference_row, frame_height)
-                number += np.sqrt(count) @ _person_probability(log_ratio, blobs)
-        numbers.append(number)
-    upright, lying = numbers
-    return lying / upright if upright > 0 else np.inf
+    people = 0.0
+    for blobs in blob_sets:
+        turned = _upright(blobs[:, [0, 2, 1]], frame_height)
+        if len(turned):
+            turned, numbers = _distinct(turned, frame_height)
+            log_ratio = _log_ratio(line, turned, reference_row, frame_height)
+            people += np.sqrt(numbers) @ _person_probability(log_ratio, turned)
+    return people
 
 
 def _typical(frame_height) -> HeightEstimate:

@@ -15,6 +15,7 @@ import numpy as np
 POLYNOMIAL_KERNELS = ("poly", "polynomial")
 DIFFERENTIABLE_KERNELS = ("linear", *POLYNOMIAL_KERNELS, "rbf", "sigmoid", "cosine")
 DUAL_ROWS = 5_000  # rows of a kernel matrix at most
+FORM_COLUMNS = 100  # with more, a support is evaluated at a block of rows before it is made a quadratic form
 BLOCK_ROWS = 512  # evaluated at a time: their features stay in the processor's cache
 PARAMETERS = ("gamma", "coef0", "degree")
 
@@ -391,7 +392,7 @@ class Expansion:
         kernel, n_products = self.kernel, 1 if self.kernel.name == "linear" else self.kernel.degree
         if self.coefficients.ndim > 1 or self._map.size is None or n_products > 2:
             return None
-        if 2 * len(self.support) <= len(self.columns):
+        if not len(self.columns) < min(2 * len(self.support), FORM_COLUMNS):
             return None
         by_column = self.support.T @ self.coefficients
         if kernel.name == "linear":
@@ -422,10 +423,8 @@ class Expansion:
         """
         target = PolynomialMap(kernel, len(self.columns))
         same_degree = self.kernel.degree == kernel.degree and (self.kernel.coef0 > 0) == (kernel.coef0 > 0)
-        if (
-            target.size is None
-            or self.kernel.name != kernel.name
-            or not (same_degree or kernel.name == "linear")
+        if target.size is None or self.kernel.name != kernel.name or not (
+            same_degree or kernel.name == "linear"
         ):
             raise ValueError(f"expected two polynomials of the same monomials, got {self.kernel}, {kernel}")
         coefficients = self.coefficients

@@ -14,7 +14,7 @@ from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Figures, Geometry
-from features.images import reduced
+from features.images import Closing, reduced
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
@@ -140,9 +140,9 @@ class Pipeline:
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
-        self._ends = heights_by_end(small.person_height) if by_blob else None
+        self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
         joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
-        self._joining = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh)
+        self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         self._segmenter = Segmenter(rate, small.roi)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
@@ -239,19 +239,24 @@ class Pipeline:
         pixel's row alone would not know. In steep perspectives (TUD-Campus) that made people too heavy by
         four fifths.
         """
-        joined = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, self._joining)
-        joined = cv2.medianBlur(joined, 3)
-        mask = joined.view(bool) & self.geometry.roi
-        n_blobs, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
-        pixels = np.flatnonzero(mask)
-        rows = pixels // mask.shape[1]
+        reach = self._joining.reach
+        _, top, _, height = cv2.boundingRect(mask.view(np.uint8))
+        band = slice(max(0, top - reach - 1), top + height + reach + 1)  # beyond these rows nothing changes
+        joined = cv2.medianBlur(self._joining.apply(mask[band].view(np.uint8)), 3)
+        mask[band] = found = joined.view(bool) & self.geometry.roi[band]
+        n_blobs, labels = cv2.connectedComponents(found.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
+        pixels = np.flatnonzero(found)
         blobs = labels.ravel().take(pixels)
+        width = mask.shape[1]
+        pixels += band.start * width
+        rows = pixels // width
         bottoms = np.zeros(n_blobs, np.intp)
         bottoms[blobs] = rows  # which rise: the last one stays
         by_top, by_foot = self._ends
-        feet = pixels + mask.shape[1] * (bottoms.take(blobs) - rows)
-        heights = np.minimum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
-        areas = np.bincount(blobs, 1.0 / heights**2, n_blobs)
-        kept = (areas >= LEAST_BLOB).take(blobs)
-        mask.ravel()[pixels[~kept]] = False
-        return Figures(mask, self.geometry, pixels[kept], heights[kept], blobs[kept])
+        feet = pixels + width * (bottoms.take(blobs) - rows)
+        lengths = np.maximum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
+        areas = np.bincount(blobs, lengths**2, n_blobs)
+        is_speck = (areas < LEAST_BLOB).take(blobs)
+        mask.ravel()[pixels[is_speck]] = False
+        kept = np.flatnonzero(~is_speck)
+        return Figures(mask, self.geometry, pixels.take(kept), lengths.take(kept), blobs.take(kept))

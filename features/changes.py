@@ -48,10 +48,6 @@ class ChangeMeter:
         areas = 1.0 / np.square(self.geometry.person_height, dtype=np.float32)
         return areas.ravel().astype(np.float64)  # as bincount would make them each time
 
-    @cached_property
-    def _parts(self) -> np.ndarray:
-        return self.geometry.parts.astype(np.intp)
-
     def measure(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Measure a frame (H, W, 3) uint8 whose light is evened out to that of the empty scene.
 
@@ -87,7 +83,7 @@ class ChangeMeter:
     def _sums(self, pixels, bins, n_bins) -> np.ndarray:
         """Areas (n_regions, n_bins) of pixels (flat indices) by region and bin."""
         n_parts = self.geometry.n_parts
-        index = self._parts.take(pixels)
+        index = self.geometry.parts.take(pixels)
         index *= n_bins
         index += bins
         by_part = np.bincount(index, self._areas.take(pixels), n_parts * n_bins)

@@ -12,6 +12,9 @@ from .schema import Quantity
 
 #: Sizes of blobs, squared person heights: half a person, one, two, a group, a crowd.
 SIZES = (0.1, 0.2, 0.4, 1.0, 2.5)
+#: To each size the one below it, and the step from there.
+_SMALLER = np.array((0.0, *SIZES[:-1]))
+_STEPS = SIZES - _SMALLER
 QUANTITIES = tuple(Quantity(f"clumps_{100 * size:.0f}", "size", "1", additive=True) for size in SIZES)
 
 
@@ -28,8 +31,9 @@ def clump_features(figures: Figures) -> np.ndarray:
         Columns as `QUANTITIES`. A blob that spans several regions counts in each with the share of its area
         there. An empty mask gives zeros.
     """
-    in_regions = figures.sums(figures.blob_shares, figures.blobs, len(figures.blob_areas))
-    return in_regions @ nearest_sizes(figures.blob_areas)
+    areas = figures.blob_areas
+    in_regions = figures.sums(figures.areas, figures.blobs, len(areas))
+    return in_regions @ (nearest_sizes(areas) / np.maximum(areas, np.finfo(float).tiny)[:, None])
 
 
 def nearest_sizes(areas) -> np.ndarray:
@@ -45,7 +49,7 @@ def nearest_sizes(areas) -> np.ndarray:
         `nearest_sizes(areas) @ SIZES` are the areas. Between two sizes the two add up to one blob; below the
         smallest size and above the largest there is a part or a multiple of that one.
     """
-    points = (0.0, *SIZES)
-    numbers = np.stack([np.interp(areas, points, unit) for unit in np.eye(len(points))[1:]], axis=-1)
-    numbers[:, -1] = np.where(areas > SIZES[-1], areas / SIZES[-1], numbers[:, -1])
+    numbers = np.minimum(np.maximum((areas[:, None] - _SMALLER) / _STEPS, 0.0), 1.0)
+    numbers[:, :-1] -= numbers[:, 1:]
+    numbers[:, -1] *= np.maximum(areas / SIZES[-1], 1.0)
     return numbers

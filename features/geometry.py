@@ -62,7 +62,7 @@ class Geometry:
 
     @cached_property
     def parts(self) -> np.ndarray:
-        """(H·W,) int32: number of the part that a pixel belongs to, −1 outside the region of interest.
+        """(H·W,) int: number of the part that a pixel belongs to, −1 outside the region of interest.
 
         Parts are what the grids cut the region of interest into together: every region is made of whole ones.
         """
@@ -82,11 +82,16 @@ class Geometry:
     def _divided(self):
         inside = np.flatnonzero(self.roi)
         regions = self.grids.reshape(len(self.grids), -1)[:, inside]
-        combinations, part = np.unique(regions, axis=1, return_inverse=True)
-        parts = np.full(self.roi.size, -1, np.int32)
-        parts[inside] = part.ravel()
-        membership = np.zeros((self.n_regions, combinations.shape[1]))
-        membership[combinations, np.arange(combinations.shape[1])] = 1
+        part = np.zeros(len(inside), np.intp)
+        for region in regions:
+            part = part * self.n_regions + region
+            occurs = np.zeros(part.max() + 1, bool)
+            occurs[part] = True
+            part = (np.cumsum(occurs) - 1).take(part)
+        parts = np.full(self.roi.size, -1)
+        parts[inside] = part
+        membership = np.zeros((self.n_regions, part.max() + 1))
+        membership[regions, part] = 1
         return parts, membership
 
     @cached_property
@@ -135,21 +140,21 @@ class Figures:
     geometry : Geometry
     pixels : (k,) int, optional
         Flat indices of the foreground's pixels in rising order, where they are known.
-    heights : (k,) float32, optional, pixels
-        Height of the person that each of these pixels belongs to; by default as the geometry has it.
+    lengths : (k,) float32, optional
+        Length of each of these pixels, in heights of the person that it belongs to; by default as the
+        geometry has it.
     blobs : (k,) int, optional
         Number of the connected blob that each of these pixels belongs to; by default they are sought.
     """
 
-    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, heights=None, blobs=None):
+    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, lengths=None, blobs=None):
         self.mask = mask
         self.geometry = geometry
         self.pixels = np.flatnonzero(mask) if pixels is None else pixels
-        heights = geometry.person_height.ravel().take(self.pixels) if heights is None else heights
         #: (k,) float32: length of each pixel in person heights, its area in squared ones.
-        self.lengths = 1.0 / heights
+        self.lengths = 1.0 / geometry.person_height.ravel().take(self.pixels) if lengths is None else lengths
         self.areas = self.lengths**2
-        #: (k,) int32: the geometry's part that each pixel lies in.
+        #: (k,) int: the geometry's part that each pixel lies in.
         self.parts = geometry.parts.take(self.pixels)
         if blobs is None:
             _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
@@ -197,6 +202,6 @@ class Figures:
         (n_regions, n_bins) float64
         """
         n_parts = self.geometry.n_parts
-        index = self.parts[chosen] * np.intp(n_bins) + bins
+        index = self.parts[chosen] * n_bins + bins
         by_part = np.bincount(index, weights, n_parts * n_bins).reshape(n_parts, n_bins)
         return self.geometry.total(by_part.astype(np.float64, copy=False))

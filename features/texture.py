@@ -1,8 +1,10 @@
 """The texture view: grey-level co-occurrence (GLCM) and local binary patterns (LBP) over the foreground.
 
 Both agree with scikit-image's functions on the same pixels, which the tests check; here they look only at
-foreground pixels, which are a small part of a frame, and at the neighbours of each once for both.
+foreground pixels, which are a small part of a frame, and at their neighbours.
 """
+
+from functools import cache
 
 import cv2
 import numpy as np
@@ -29,21 +31,11 @@ _PLACES = np.where(_SQUARED_DIFFERENCE > 0, 2.0, 1.0)
 LBP_POINTS = 8
 N_LBP_CODES = LBP_POINTS + 2
 
-#: A pixel and its neighbours (rows, columns) from it, around the circle: the first four are the second pixels
-#: of its co-occurrence pairs, in the order of `ANGLES`.
-_NEIGHBOURHOOD = ((0, 0), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))
-_STRAIGHT, _DIAGONAL = slice(1, None, 2), slice(2, None, 2)
-#: Distance of a diagonal point from the pixel's rows and columns, rounded as scikit-image rounds it, in parts
-#: of `_WHOLE`.
-_STEP, _WHOLE = 70711, 100_000
-#: The diagonal points (rows, columns) from the pixel, and where in `_NEIGHBOURHOOD` the four pixels around
-#: each are: upper left and right, lower left and right.
-_DIAGONAL_POINTS = np.array(_NEIGHBOURHOOD[_DIAGONAL]).T * _STEP / _WHOLE
-_AROUND = np.array([
-    [_NEIGHBOURHOOD.index((row, column)) for row in (min(down, 0), max(down, 0))
-     for column in (min(right, 0), max(right, 0))]
-    for down, right in _NEIGHBOURHOOD[_DIAGONAL]
-]).T  # fmt: skip
+#: Where in the neighbourhood of a pixel, nine pixels row by row, it is itself, the ones straight beside it,
+#: and the second pixels of its co-occurrence pairs, in the order of `ANGLES`.
+_CENTRE, _STRAIGHT, _SECOND = 4, slice(1, None, 2), [5, 8, 7, 6]
+#: Distance of a diagonal point from the pixel's row and column, rounded as scikit-image rounds it.
+_STEP = 0.70711
 
 LBP_QUANTITIES = tuple(
     Quantity(f"lbp_{code}", "texture", "h²", additive=True) for code in range(N_LBP_CODES)
@@ -69,42 +61,33 @@ def texture_features(grey, figures: Figures) -> np.ndarray:
     (n_regions, 26) float64
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
-    values, inside = neighbourhoods(grey, figures)
-    statistics = pair_statistics(pair_counts(values, inside, figures))
+    values = neighbourhoods(grey, figures)
+    statistics = pair_statistics(pair_counts(values, neighbourhoods(figures.mask, figures), figures))
     return np.hstack([statistics.reshape(len(statistics), -1), _lbp_histogram(values, figures)])
 
 
 def lbp_features(grey, figures: Figures) -> np.ndarray:
     """The columns `LBP_QUANTITIES` of `texture_features` alone, (n_regions, 10) float64."""
-    return _lbp_histogram(neighbourhoods(grey, figures)[0], figures)
+    return _lbp_histogram(neighbourhoods(grey, figures), figures)
 
 
 def _lbp_histogram(values, figures: Figures) -> np.ndarray:
     return figures.sums(figures.areas, lbp_codes(values, figures), N_LBP_CODES)
 
 
-def neighbourhoods(grey, figures: Figures) -> tuple[np.ndarray, np.ndarray]:
-    """The foreground's pixels and their eight neighbours, in the order of `_NEIGHBOURHOOD`.
-
-    Parameters
-    ----------
-    grey : (H, W) uint8
-    figures : Figures
+def neighbourhoods(image, figures: Figures) -> np.ndarray:
+    """An image (H, W) uint8 or bool at the foreground's pixels and their eight neighbours.
 
     Returns
     -------
-    values : (9, k) uint16
-        Brightness; 0 outside the image.
-    inside : (9, k) bool
-        Whether the neighbour lies in the foreground too.
+    (9, k) of the same type
+        Row by row, the pixel itself in the middle; 0 outside the image.
     """
-    width = grey.shape[1] + 2
-    both = cv2.merge([grey, figures.mask.view(np.uint8)])
-    both = cv2.copyMakeBorder(both, 1, 1, 1, 1, cv2.BORDER_CONSTANT).reshape(-1).view("<u2")
-    centres = figures.pixels + 2 * figures.rows + (width + 1)
-    steps = np.array([row * width + column for row, column in _NEIGHBOURHOOD])
-    found = both.take(centres + steps[:, None])
-    return found & 255, found > 255
+    width = image.shape[1] + 2
+    padded = cv2.copyMakeBorder(image.view(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT)
+    corners = figures.pixels + 2 * figures.rows
+    steps = np.arange(3)[:, None] * width + np.arange(3)
+    return padded.ravel().take(corners + steps.reshape(-1, 1)).view(image.dtype)
 
 
 def pair_counts(values, inside, figures: Figures) -> np.ndarray:
@@ -115,8 +98,8 @@ def pair_counts(values, inside, figures: Figures) -> np.ndarray:
 
     Parameters
     ----------
-    values, inside : (9, k) uint16, (9, k) bool
-        As `neighbourhoods` gives them.
+    values, inside : (9, k) uint8, (9, k) bool
+        `neighbourhoods` of the brightness, and of the mask.
     figures : Figures
 
     Returns
@@ -125,10 +108,9 @@ def pair_counts(values, inside, figures: Figures) -> np.ndarray:
         In the order of `ANGLES`, and of the upper triangle's rows.
     """
     n_angles, n_parts = len(ANGLES), figures.geometry.n_parts
-    levels = values[: 1 + n_angles] >> 4
-    index = _PAIR_OF_CODE.take((levels[0] << 4) | levels[1:])
-    index += figures.parts * np.intp(n_angles * N_PAIRS) + N_PAIRS * np.arange(n_angles)[:, None]
-    counts = np.bincount(index[inside[1 : 1 + n_angles]], minlength=n_parts * n_angles * N_PAIRS)
+    index = _PAIR_OF_CODE.take((values[_CENTRE] & 240) | (values[_SECOND] >> 4))
+    index += figures.parts * (n_angles * N_PAIRS) + N_PAIRS * np.arange(n_angles)[:, None]
+    counts = np.bincount(index[inside[_SECOND]], minlength=n_parts * n_angles * N_PAIRS)
     return figures.geometry.total(counts.astype(np.float32).reshape(n_parts, n_angles, N_PAIRS))
 
 
@@ -171,51 +153,44 @@ def lbp_codes(values, figures: Figures) -> np.ndarray:
 
     Parameters
     ----------
-    values : (9, k) uint16
-        The pixels and their neighbours, as `neighbourhoods` gives them.
+    values : (9, k) uint8
+        `neighbourhoods` of the brightness.
     figures : Figures
 
     Returns
     -------
-    (k,) uint8 in 0 … 9
+    (k,) int in 0 … 9
     """
-    n = values.shape[1]
-    bits = np.empty((LBP_POINTS, n), bool)
-    np.greater_equal(values[_STRAIGHT], values[0], out=bits[::2])
-    # With s = _STEP / _WHOLE a diagonal point is (1 − s)² centre + s (1 − s) (beside + above) + s² corner:
-    # its difference from the centre has the sign of a whole number.
-    wide = values.astype(np.int32)
-    straight = wide[_STRAIGHT]
-    difference = straight + straight[[1, 2, 3, 0]]
-    difference *= _WHOLE - _STEP
-    difference += _STEP * wide[_DIAGONAL]
-    difference -= (2 * _WHOLE - _STEP) * wide[0]
-    np.greater(difference, 0, out=bits[1::2])
-    diagonal, tied = np.divmod(np.flatnonzero(difference.ravel() == 0), n)
-    bits[1 + 2 * diagonal, tied] = _tied_bits(values, figures, diagonal, tied)
-    return _CODE_OF_PATTERN.take(np.packbits(bits, axis=0)[0])
+    down, right = (
+        _shares(n).take(places, axis=-1)
+        for n, places in zip(figures.mask.shape, (figures.rows, figures.columns), strict=True)
+    )
+    square = values.reshape(3, 3, -1).astype(np.float64)
+    between = right[0] * square[:, :2] + right[1] * square[:, 1:]
+    points = down[0][:, None] * between[:2] + down[1][:, None] * between[1:]
+    bits = np.empty((LBP_POINTS, values.shape[1]), bool)
+    np.greater_equal(values[_STRAIGHT], values[_CENTRE], out=bits[:4])
+    np.greater_equal(points, square[1, 1], out=bits[4:].reshape(points.shape))
+    patterns = np.bitwise_or.reduce(bits.view(np.uint8) << _SHIFTS)
+    return _CODE_OF_PATTERN.take(patterns)
 
 
-_BITS = np.arange(256)[:, None] >> np.arange(LBP_POINTS) & 1
+@cache
+def _shares(n: int) -> np.ndarray:
+    """Bilinear interpolation at `_STEP` before and behind each of n places, (2, 2, n) float64.
+
+    Shares of the place before the point and of the one behind it, by the two points. As scikit-image
+    computes them: where a point is exactly as bright as the pixel, rounding decides.
+    """
+    positions = np.arange(n) + np.array([[-_STEP], [_STEP]])
+    behind = positions - np.floor(positions)
+    return np.stack([1 - behind, behind])
+
+
+#: Bits in the order in which `lbp_codes` finds them, and where they stand around the circle.
+_SHIFTS = np.arange(LBP_POINTS, dtype=np.uint8)[:, None]
+_CIRCLE = [0, 5, 2, 7, 3, 6, 1, 4]
+_BITS = (np.arange(256)[:, None] >> np.arange(LBP_POINTS) & 1)[:, _CIRCLE]
 _CODE_OF_PATTERN = np.where(
     (np.roll(_BITS, 1, axis=1) != _BITS).sum(axis=1) <= 2, _BITS.sum(axis=1), LBP_POINTS + 1
-).astype(np.uint8)
-
-
-def _tied_bits(values, figures, diagonal, tied) -> np.ndarray:
-    """Whether diagonal points (their numbers) are at least as bright as the centres of the
-    pixels `tied`, by scikit-image's arithmetic: where they are exactly as bright, the rounding decides.
-    """
-    down, right = _DIAGONAL_POINTS.take(diagonal, axis=1)
-    down, right = _fraction(figures.rows.take(tied), down), _fraction(figures.columns.take(tied), right)
-    around = _AROUND.take(diagonal, axis=1) * values.shape[1] + tied
-    upper_left, upper_right, lower_left, lower_right = values.ravel().take(around).astype(np.float64)
-    upper = (1 - right) * upper_left + right * upper_right
-    lower = (1 - right) * lower_left + right * lower_right
-    return (1 - down) * upper + down * lower >= values[0, tied]
-
-
-def _fraction(coordinate, step):
-    """Fractional part of coordinate + step, with the rounding of that sum, which decides ties."""
-    position = coordinate + step
-    return position - np.floor(position)
+)

@@ -50,12 +50,12 @@ class TestRegions:
         assert figures.areas.tolist() == [0.0625, 0.015625]
         assert figures.lengths.dtype == np.float32
 
-    def test_heights_and_blobs_that_are_known_are_taken(self, make_geometry):
+    def test_lengths_and_blobs_that_are_known_are_taken(self, make_geometry):
         mask = np.array([[True, True, False, True]])
         geometry = make_geometry([[4.0] * 4])
         assert Figures(mask, geometry).blobs.tolist() == [1, 1, 2]
-        heights = np.array([2.0, 4.0, 8.0], np.float32)
-        figures = Figures(mask, geometry, np.array([0, 1, 3]), heights, np.array([7, 7, 7]))
+        lengths = np.array([0.5, 0.25, 0.125], np.float32)
+        figures = Figures(mask, geometry, np.array([0, 1, 3]), lengths, np.array([7, 7, 7]))
         assert figures.lengths.tolist() == [0.5, 0.25, 0.125]
         assert size_features(figures)[0, -1] == pytest.approx(1)
 

@@ -1,9 +1,10 @@
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.images import percentile_of, reduced
+from features.images import Closing, percentile_of, reduced
 
 
 @settings(deadline=None)
@@ -31,3 +32,13 @@ def test_reduced_image_has_the_size_and_the_brightness(size_wh, size):
     small = reduced(image, size_wh)
     assert small.shape == (size_wh[1], size_wh[0], 3)
     assert small.mean() == pytest.approx(image.mean(), abs=1)
+
+
+@pytest.mark.parametrize("element_wh", [(1, 3), (3, 7), (5, 17), (9, 33)])
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+def test_closing_by_two_small_elements_is_that_by_the_large_one(element_wh, share):
+    rng = np.random.default_rng(0)
+    element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
+    mask = (rng.random((50, 60)) < share).astype(np.uint8)
+    expected = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, element)
+    np.testing.assert_array_equal(Closing(element).apply(mask), expected)

@@ -59,7 +59,8 @@ UPPER = np.triu_indices(N_LEVELS)
 def cooccurrence(grey, mask, geometry, angle):
     """Symmetric matrices (n_regions, N_LEVELS, N_LEVELS)."""
     figures = Figures(mask, geometry)
-    counts = pair_counts(*neighbourhoods(grey, figures), figures)[:, ANGLES.index(angle)]
+    values, inside = neighbourhoods(grey, figures), neighbourhoods(mask, figures)
+    counts = pair_counts(values, inside, figures)[:, ANGLES.index(angle)]
     matrices = np.zeros((len(counts), N_LEVELS, N_LEVELS))
     matrices[:, *UPPER] = counts
     return matrices + matrices.swapaxes(1, 2)
@@ -69,7 +70,7 @@ def patterns(grey, mask):
     """Codes of the pixels of a mask."""
     heights = np.ones(grey.shape, np.float32)
     figures = Figures(mask, Geometry(np.zeros((1, *grey.shape), np.int32), heights, 1))
-    return lbp_codes(neighbourhoods(grey, figures)[0], figures)
+    return lbp_codes(neighbourhoods(grey, figures), figures)
 
 
 class TestCooccurrence:

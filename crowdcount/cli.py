@@ -14,9 +14,13 @@ from .errors import CrowdCountError
 from .settings import SETTINGS_FILE, load_settings
 
 
+#: What ends the work: Ctrl-C, a service manager, and a terminal or connection that is closed.
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def main() -> None:
-    """Run the command line; the process ends with one of the exit codes above."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Run the command line; the process ends with one of the exit codes of `commands.common`."""
+    for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
     try:
@@ -29,9 +33,13 @@ def main() -> None:
 
 def _interrupt(number, frame) -> None:
     """The first signal ends the work; more of them must not disturb what is then being brought to an end."""
-    for handled in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(handled, signal.SIG_IGN)
+    for handled in _SIGNALS:
+        signal.signal(handled, _pass)  # with SIG_IGN, Python complains of one that has come already
     raise KeyboardInterrupt("interrupted")
+
+
+def _pass(number, frame) -> None:
+    pass
 
 
 def check_packages(folder: Path) -> None:

@@ -172,7 +172,7 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
     if format == "parquet":
         import_parquet()
     if str(target) == "-":
-        if format == "parquet" and sys.stdout.isatty():
+        if format == "parquet" and is_terminal_output():
             raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
         writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT, None)
         with _closing(writer):
@@ -222,12 +222,19 @@ def count_cell(value: float) -> float | None:
     return round(float(value), _COUNT_DECIMALS) if math.isfinite(value) else None
 
 
+def is_terminal_output() -> bool:
+    """Whether the standard output is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 class _StandardOutput:
     """The bytes of the standard output, passed on at once."""
 
     closed = False
 
     def __init__(self):
+        if sys.stdout is None:
+            raise OutputError(f"cannot write {_STANDARD_OUTPUT}: it is closed; give a file with -o")
         sys.stdout.flush()
         self._stream = sys.stdout.buffer
 

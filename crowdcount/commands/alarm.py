@@ -1,6 +1,5 @@
 """`crowdcount alarm train` and `crowdcount alarm run`."""
 
-import sys
 from dataclasses import fields
 
 import click
@@ -116,9 +115,10 @@ def run(
     SOURCE is as for `crowdcount count`, live ones too, or a table of features.
     """
     from ..alarm import run_alarm
+    from ..results import is_terminal_output
     from ..terminal import Terminal, alarm_summary
 
-    watcher = Terminal(quiet, bar=not (output == "-" and sys.stdout.isatty()))
+    watcher = Terminal(quiet, bar=not (output == "-" and is_terminal_output()))
     summary, target = run_alarm(
         source, model, output=output, plot=plot, timeout_s=timeout, watcher=watcher, **options
     )

@@ -85,6 +85,7 @@ def count(
     counted is kept).
     """
     from ..jobs import count_sources, plan_counting
+    from ..results import is_terminal_output
     from ..terminal import Terminal
 
     read = [path for path in (model, scene) if path is not None]
@@ -95,7 +96,7 @@ def count(
         )  # fmt: skip
     except OutputError as error:
         raise click.UsageError(str(error)) from error
-    watcher = Terminal(quiet, bar=not (output == "-" and sys.stdout.isatty()))
+    watcher = Terminal(quiet, bar=not (output == "-" and is_terminal_output()))
     failed = count_sources(jobs, model=model, scene=scene, watcher=watcher, timeout_s=timeout, **options)
     if len(jobs) == 1 and failed:
         raise failed[0][1]

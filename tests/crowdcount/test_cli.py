@@ -603,7 +603,7 @@ class TestSettings:
 
 
 class TestProcess:
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_interrupted_keeps_what_was_counted(self, long_clip, here, number):
         partial = here / "long.counts.partial.csv"
         with process(f"{long_clip} -m ../model.npz -q") as running:
@@ -647,6 +647,12 @@ class TestProcess:
             code, _, stderr = finished(command, stdout=full)
         assert code == 1
         assert "cannot write the standard output: the disk is full" in error_line(stderr)
+
+    @pytest.mark.parametrize("command", [f"{COUNT} -o - -q", f"{TestTrainAndEvaluate.EVALUATE} --json"])
+    def test_closed_standard_output(self, here, command):
+        code, _, stderr = finished(command, stdout=None, preexec_fn=lambda: os.close(1))
+        assert code == 1
+        assert "cannot write the standard output: it is closed" in error_line(stderr)
 
     def test_rtsp_camera_that_breaks_off(self, here, serving):
         images = [image for image, _ in street(40)]

@@ -13,7 +13,6 @@ from .commands.common import FAILED, INTERRUPTED, complain
 from .errors import CrowdCountError
 from .settings import SETTINGS_FILE, load_settings
 
-
 #: What ends the work: Ctrl-C, a service manager, and a terminal or connection that is closed.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 

@@ -194,7 +194,7 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,
-        "cross_validation": dict(zip(("missed", "false", "share_error"), map(_known, errors), strict=True)),
+        "cross_validation": dict(zip(("missed", "false", "share_error"), errors, strict=True)),
         "kernel": setting["kernel"],
         "C": setting["C"],
         "belief": belief,
@@ -250,10 +250,6 @@ def _known_mean(*values: float) -> float:
     """Mean of the values that are not NaN; NaN without any."""
     known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _spaced(rows: np.ndarray, most: int) -> np.ndarray:

@@ -1,7 +1,6 @@
 """What the commands share: exit codes, kinds of values, and options that mean the same everywhere."""
 
 import json
-import math
 from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
@@ -127,10 +126,6 @@ def dataset_options(command: Callable) -> Callable:
 
 def json_line(content: dict) -> str:
     """The content as JSON, with null for numbers that are unknown (NaN)."""
-    return json.dumps(_known(content), allow_nan=False)
+    from ..storage import without_nan  # loads NumPy, which --help does without
 
-
-def _known(value):
-    if isinstance(value, dict):
-        return {name: _known(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return json.dumps(without_nan(content), allow_nan=False)

@@ -59,15 +59,8 @@ def compress(model: str, output: str | None, json: bool, quiet: bool, **options)
 
     found, written = compress_model(model, output, watcher=Terminal(quiet), **options)
     if json:
-        sizes = [_size(size) for size in (found.full, *found.sizes)]
+        sizes = [asdict(size) for size in (found.full, *found.sizes)]
         facts = {"prototypes": found.chosen.prototypes, "sizes": sizes, "seconds": found.seconds}
         print_result(json_line({**facts, "model": written}))
     else:
         print_result("\n".join(compression_report(found, written)))
-
-
-def _size(size) -> dict:
-    """A size as JSON holds it; the mean relative error is null where nobody was in any frame."""
-    metrics = asdict(size.metrics)
-    metrics["mre"] = None if metrics["mre"] != metrics["mre"] else metrics["mre"]
-    return {**asdict(size), "metrics": metrics}

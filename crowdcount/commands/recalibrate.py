@@ -29,13 +29,8 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
 
     found, written = recalibrate_model(model, dataset, output, watcher=Terminal(quiet), **options)
     if json:
-        facts = {**asdict(found.correction), "before": _known(found.before), "after": _known(found.after)}
+        facts = {**asdict(found.correction), "before": asdict(found.before), "after": asdict(found.after)}
         facts |= {"quantile": found.model.quantile, "seconds": found.seconds, "model": written}
         print_result(json_line(facts))
     else:
         print_result("\n".join(recalibration_report(found, written)))
-
-
-def _known(metrics) -> dict:
-    """Metrics as JSON holds them; the mean relative error is null where nobody was in any frame."""
-    return {name: None if value != value else value for name, value in asdict(metrics).items()}

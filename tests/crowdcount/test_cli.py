@@ -477,6 +477,19 @@ class TestTrainAndEvaluate:
         assert code == 0
         assert json.loads(stdout)["mre"] is None
 
+    def test_counts_of_nobody_are_taken(self, run):
+        Path("nobody.csv").write_text("frame,count\n0,0\n15,0\n39,0\n")
+        recalibrate = "recalibrate ../model.npz ../street.avi --counts nobody.csv -o day.npz"
+        code, stdout, _ = run(f"{recalibrate} --json")
+        assert code == 0
+        assert json.loads(stdout)["after"]["mre"] is None
+        assert load_model("day.npz").facts["recalibration"]["leave_one_out"]["mre"] is None
+        features = np.random.default_rng(0).random((30, len(UCSD_FEATURES)))
+        np.savez("features.npz", features=features, count_total=np.zeros(30))
+        code, stdout, _ = run("train features.npz -m night.npz")
+        assert code == 0
+        assert "MRE unknown (nobody in any frame)" in stdout
+
     def test_pruned_labels_are_listed(self, run):
         rng = np.random.default_rng(1)
         features = rng.random((120, len(UCSD_FEATURES)))

@@ -400,7 +400,10 @@ def _read_counts_file(path: Path) -> dict[int, tuple[int, tuple[float, ...]]]:
     lines = csv_lines(path)
     header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
     if not {"frame", "count"} <= set(header):
-        raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count; add it")
+        found = f"found {','.join(header)[:80]!r}" if header else "found none"
+        raise DatasetError(
+            f"{path}, line 1: expected a header with the columns frame and count, {found}; add or correct it"
+        )
     names = ("count", "right", "left") if {"right", "left"} <= set(header) else ("count",)
     labels = {}
     for line, cells in lines:
@@ -563,10 +566,15 @@ def _check_length(values: Sequence, length: int) -> None:
 
 
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is not blank."""
+    """Number and cells of each line that is not blank.
+
+    Where the first line holds no comma, semicolons or tabs separate, as spreadsheets of many countries write.
+    """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = csv.reader(file)
+            first = next((line for line in file if line.strip()), "")
+            file.seek(0)
+            lines = csv.reader(file, delimiter=next((mark for mark in ",;\t" if mark in first), ","))
             for cells in lines:
                 if any(cell.strip() for cell in cells):
                     yield lines.line_num, cells

@@ -310,9 +310,15 @@ class TestCountsFile:
         write(labels, "frame,time_s,count,low,high,flags", "1,0.1,2.5,1,4,learning")
         np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:3], [NAN, 2.5, NAN])
 
+    @pytest.mark.parametrize("separator", [";", "\t"])
+    def test_other_separators(self, clip, tmp_path, separator):
+        lines = ("", "frame,remark,count", '1,"a, b; c",2', "3,,")
+        labels = write(tmp_path / "labels.csv", *(line.replace(",", separator) for line in lines))
+        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:4], [NAN, 2, NAN, NAN])
+
     @pytest.mark.parametrize(("lines", "said"), [
-        ([], "line 1: expected a header with the columns frame and count"),
-        (["0,3"], "line 1: expected a header with the columns frame and count"),
+        ([], "line 1: expected a header with the columns frame and count, found none; add"),
+        (["0,3"], "line 1: expected a header with the columns frame and count, found '0,3'; add"),
         (["frame,count"], "expected a line for each labelled frame, found none"),
         (["frame,count", "0,3", "12,1"], "line 3: frame 12 of the footage is labelled, but"),
         (["frame,count", "0,3", "99999999999,1"], "line 3: frame 99999999999 of the footage is labelled"),

@@ -118,7 +118,8 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     mixture = cv2.createBackgroundSubtractorMOG2()
     small = [pipeline.reduced(image) for image in images]
     greys = [cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for image in small]
-    masks = [segmenter.apply(image).mask for image in small]
+    foregrounds = [segmenter.apply(image) for image in small]
+    masks = [foreground.mask for foreground in foregrounds]
     figures = [pipeline.figures(mask.copy()) for mask in masks]
     rows = [pipeline.measure(image).features for image in images]
     rows = [row[None] if model.per_cell else row.reshape(1, -1) for row in rows]
@@ -136,7 +137,7 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
             "size view": lambda k: size_features(figures[k]),
             "edges view": lambda k: edge_features(greys[k], figures[k]),
             "texture view": lambda k: texture_features(greys[k], figures[k]),
-            "changes against the empty scene": lambda k: pipeline.changes(small[k]),
+            "changes against the empty scene": lambda k: pipeline.changes(small[k], foregrounds[k].light),
         }
     stages = {
         "reducing the frame": lambda k: pipeline.reduced(images[k]),

@@ -15,6 +15,7 @@ from features.edges import edge_features
 from features.foreground import Segmenter
 from features.geometry import Figures, Geometry
 from features.images import Closing, reduced
+from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
@@ -45,6 +46,8 @@ GRIDS = ((1, 1), (3, 2), (6, 5))
 
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
+#: Small gaps are closed, in pixels.
+_CLOSING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 5))
 #: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
 #: how often they do differs from camera to camera, and the parts of one person lie above each other. Half the
 #: width and height of a closing, in person heights (docs/decisions/2026-11-22-any-scene.md).
@@ -198,7 +201,7 @@ class Pipeline:
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         if self._ends is None:
-            parts = [self.views(grey, figures), self.changes(foreground.evened_bgr)]
+            parts = [self.views(grey, figures), self.changes(frame, foreground.light)]
         else:
             parts = [clump_features(figures), lbp_features(grey, figures)]
         measured = np.hstack(parts)
@@ -214,7 +217,10 @@ class Pipeline:
 
     def figures(self, mask: np.ndarray) -> Figures:
         """What is measured of a foreground (h, w) bool at the working size; may change the mask."""
-        return Figures(mask, self.geometry) if self._ends is None else self._people_of(mask)
+        if self._ends is not None:
+            return self._people_of(mask)
+        closed = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, _CLOSING)
+        return Figures(closed.view(bool) & self.geometry.roi, self.geometry)
 
     def views(self, grey: np.ndarray, figures: Figures) -> np.ndarray:
         """Size, edges and texture side by side, (n_regions, n) float64, of brightness (h, w) uint8."""
@@ -222,14 +228,15 @@ class Pipeline:
             [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
         )
 
-    def changes(self, evened_bgr: np.ndarray) -> np.ndarray:
-        """What `ChangeMeter` measures against the empty scene as last learnt; zeros while there is none."""
-        reference = self._segmenter.reference_bgr
-        if reference is None:
+    def changes(self, frame_bgr: np.ndarray, light: Light | None) -> np.ndarray:
+        """What `ChangeMeter` measures in a reduced frame, seen in some light, against the empty scene as last
+        learnt; zeros while there is none, and no light known."""
+        if light is None:
             return np.zeros((self.geometry.n_regions, len(CHANGES)))
+        reference = self._segmenter.reference_bgr
         if self._meter is None or self._meter.reference_bgr is not reference:
             self._meter = ChangeMeter(reference, self.geometry.resized(reference.shape[1::-1]))
-        return self._meter.measure(evened_bgr)
+        return self._meter.measure(light.evened_out(frame_bgr))
 
     def _people_of(self, mask) -> Figures:
         """The foreground, its parts joined and specks dropped, with each pixel's person's height.

@@ -36,12 +36,8 @@ class CameraWatch:
             reference[y - PATCH_RADIUS : y + PATCH_RADIUS + 1, x - PATCH_RADIUS : x + PATCH_RADIUS + 1]
             for x, y in self._places
         ]
-        side = np.arange(-PATCH_RADIUS, PATCH_RADIUS + 1)
-        within = (side[:, None] * reference.shape[1] + side).ravel()
-        centres = self._places @ (1, reference.shape[1])
-        moves = np.array([0, -MIN_SHIFT, MIN_SHIFT, *(MIN_SHIFT * reference.shape[1] * np.array([-1, 1]))])
-        self._near = moves[:, None, None] + centres[:, None] + within
-        self._sought = _standardised(reference.ravel().take(self._near[0]))
+        self._near = self._places_near(reference_bgr.shape, reference.shape)
+        self._sought = _standardised(reference_bgr.ravel().take(self._near[0]))
 
     def shift(self, frame_bgr: np.ndarray) -> tuple[float, float] | None:
         """Shift (dx, dy) of a (H, W, 3) uint8 frame against the empty scene, in its pixels.
@@ -52,9 +48,9 @@ class CameraWatch:
         """
         if len(self._patches) < MIN_PATCHES:
             return 0.0, 0.0
-        frame = self._reduce(frame_bgr)
-        if self._mostly_in_place(frame):
+        if self._mostly_in_place(frame_bgr):
             return 0.0, 0.0
+        frame = self._reduce(frame_bgr)
         shifts = []
         for (x, y), patch in zip(self._places, self._patches, strict=True):
             reach = PATCH_RADIUS + MAX_SHIFT
@@ -74,9 +70,22 @@ class CameraWatch:
         dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * frame_bgr.shape[1] / WIDTH
         return float(dx), float(dy)
 
-    def _mostly_in_place(self, frame) -> bool:
+    def _places_near(self, shape, reduced_shape) -> np.ndarray:
+        """Where the patches' pixels are in the green channel of frames of some shape, read row by row.
+
+        (5, n_patches, k): in place, and `MIN_SHIFT` beside it to each side; every second row and column.
+        """
+        side = np.arange(-PATCH_RADIUS, PATCH_RADIUS + 1, 2)
+        moves = MIN_SHIFT * np.array([(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)])
+        x, y = (moves[:, None] + self._places).transpose(2, 0, 1)[..., None, None]
+        rows = ((y + side[:, None] + 0.5) * shape[0] / reduced_shape[0]).astype(int)
+        columns = ((x + side + 0.5) * shape[1] / reduced_shape[1]).astype(int)
+        return (3 * (rows * shape[1] + columns) + 1).reshape(*x.shape[:2], len(side) ** 2)
+
+    def _mostly_in_place(self, frame_bgr) -> bool:
         """Whether most patches are in place rather than `MIN_SHIFT` beside it: the usual case, told fast."""
-        correlations = np.einsum("mpk,pk->mp", _standardised(frame.ravel().take(self._near)), self._sought)
+        found = _standardised(frame_bgr.ravel().take(self._near))
+        correlations = np.einsum("mpk,pk->mp", found, self._sought)
         in_place = (correlations[0] >= MIN_CORRELATION) & (correlations[0] >= correlations.max(axis=0))
         return np.count_nonzero(in_place) > len(self._patches) / 2
 

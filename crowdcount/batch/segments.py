@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from features.foreground import kept_frames
+from features.foreground import kept_frames, look_step
 
 from ..video import Landmark
 
@@ -75,7 +75,7 @@ def seams(
     """
     if frame_count is None or fps is None or segment_s <= 0:
         return []
-    step = every * max(1, round(fps / every / 2))  # `features.foreground.Segmenter` looks twice a second
+    step = every * look_step(fps / every)
     length = step * max(1, round(segment_s * fps / step))
     warm_up = step * math.ceil(warm_up_s * fps / step)
     n_segments = max(1, math.floor(frame_count / length + 0.5))

@@ -16,6 +16,7 @@ from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_vi
 from crowdcount.batch.segments import Segment, seams, segments
 from crowdcount.errors import BatchError
 from crowdcount.video import Landmark, open_source
+from features.foreground import look_step
 
 
 @pytest.fixture
@@ -214,7 +215,7 @@ class TestContainers:
 class TestSeams:
     def test_cuts_fall_on_counted_frames_where_light_and_camera_are_looked_at(self):
         cuts = seams(100_000, 29.97, every=4, segment_s=600.0, warm_up_s=60.0)
-        step = 4 * round(29.97 / 4 / 2)
+        step = 4 * look_step(29.97 / 4)
         assert len(cuts) == 5
         assert all(start % step == first % step == 0 for start, first, _ in cuts)
         assert all(first - start >= 60 * 29.97 for start, first, _ in cuts)

@@ -4,16 +4,12 @@ import pytest
 
 from features import foreground
 from features.foreground import (
+    CAMERA_SHIFT_CHECKS,
     LEARNING_FRAMES,
-    LIGHT_COLUMNS,
-    LIGHT_ROWS,
     MIN_LEARNING_FRAMES,
     Segmenter,
-    channel_gains,
-    even_out,
-    evening_factors,
     is_shadow,
-    local_light,
+    look_step,
 )
 
 WIDTH, HEIGHT = 160, 120
@@ -188,18 +184,24 @@ class TestLight:
         segmenter = learnt(rate, clip)
         assert [segmenter.apply(frame).flags for frame in clip[:10]] == [()] * 10
 
+    def test_a_smaller_step_is_evened_out_between_looks(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        found = segmenter.apply(camera(gain=1.15))
+        assert found.flags == ()
+        assert found.mask.mean() < 0.01
+
     @both_rates
     @pytest.mark.parametrize("gain", [0.6, 1.4])
     def test_a_sudden_change_is_flagged_learnt_and_over(self, empty_scene, rate, gain):
         segmenter, camera = empty_scene(rate)
         person = person_mask(70, 100)
-        looks = max(1, round(rate / 2))
-        flagged = [segmenter.apply(camera(gain=gain)).flags for _ in range(looks)]
+        flagged = [segmenter.apply(camera(gain=gain)).flags for _ in range(look_step(rate))]
         assert flagged[-1] == ("light_change",)
-        flags = [segmenter.apply(camera(gain=gain)).flags for _ in range((MIN_LEARNING_FRAMES + 1) * looks)]
+        learning = (MIN_LEARNING_FRAMES + 1) * max(1, round(rate / 2))
+        flags = [segmenter.apply(camera(gain=gain)).flags for _ in range(learning)]
         assert flags[0] == ("light_change",)
         assert flags[-1] == ()
-        for _ in range(2 * looks):
+        for _ in range(look_step(rate)):
             found = segmenter.apply(camera(person, gain=gain))
             assert found.flags == ()
             assert overlap(found.mask, person) > 0.7
@@ -228,13 +230,14 @@ class TestCamera:
     @pytest.mark.parametrize("shift", [(5, -3), (-25, 20)], ids=["knocked", "turned away"])
     def test_a_move_is_flagged_until_it_comes_back(self, empty_scene, rate, shift):
         segmenter, camera = empty_scene(rate)
-        looks = max(1, round(rate / 2))
+        learning = MIN_LEARNING_FRAMES * max(1, round(rate / 2))
+        noticing = CAMERA_SHIFT_CHECKS * look_step(rate)
         person = person_mask(70, 100)
         for place, settled in ((shift, ("camera_moved",)), ((0, 0), ())):
-            for _ in range((2 * MIN_LEARNING_FRAMES + 4) * looks):  # it may pass for a change of light first
+            for _ in range(2 * learning + noticing + 1):  # it may pass for a change of light first
                 found = segmenter.apply(camera(shift=place))
             assert found.flags == settled
-            for _ in range(2 * looks):
+            for _ in range(look_step(rate)):
                 found = segmenter.apply(camera(person, shift=place))
                 assert found.flags == settled
                 assert overlap(found.mask, person) > 0.7
@@ -309,43 +312,3 @@ class TestShadow:
 
     def test_of_no_pixels(self):
         assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)
-
-
-class TestEveningOut:
-    def test_gain_of_each_channel_despite_people(self):
-        camera = Camera()
-        reference = camera()
-        frame = camera(person_mask(40, 80), person_mask(100, 100), gain=np.float32([0.8, 0.9, 1.1]))
-        assert channel_gains(frame, reference) == pytest.approx([0.8, 0.9, 1.1], abs=0.02)
-
-    @pytest.mark.parametrize("level", [3, 255])
-    def test_gain_of_what_is_dark_or_saturated_is_one(self, level):
-        flat = np.full((HEIGHT, WIDTH, 3), level, np.uint8)
-        assert channel_gains(flat, np.full_like(flat, 100)).tolist() == [1, 1, 1]
-
-    def test_local_light_passes_over_people(self):
-        camera = Camera()
-        reference = camera()
-        light = local_light(camera(person_mask(40, 80)), reference)
-        assert light.shape == (LIGHT_ROWS, LIGHT_COLUMNS)
-        assert light == pytest.approx(np.ones_like(light), abs=0.03)
-        brighter = local_light(camera(gain=1.15), reference)
-        assert brighter == pytest.approx(np.full_like(light, 1.14), abs=0.03)
-
-    def test_what_is_hidden_or_changed_much_keeps_its_light(self):
-        reference = Camera()()
-        assert (local_light(np.zeros_like(reference), reference) == 1).all()
-
-    def test_even_out_divides(self):
-        frame = np.full((HEIGHT, WIDTH, 3), (50, 100, 200), np.uint8)
-        light = np.ones((LIGHT_ROWS, LIGHT_COLUMNS), np.float32)
-
-        def evened_by(gains):
-            return even_out(frame, evening_factors(np.array(gains), light, (WIDTH, HEIGHT)))
-
-        assert (evened_by([1.0, 1, 1]) == frame).all()
-        assert (evened_by([0.5, 1, 0.5]) == (100, 100, 255)).all()
-        light[:, LIGHT_COLUMNS // 2 :] = 2
-        evened = evened_by([1.0, 1, 1])
-        assert (evened[:, :70] == frame[:, :70]).all()
-        assert (evened[:, -70:] == frame[:, -70:] // 2).all()

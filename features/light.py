@@ -1,0 +1,106 @@
+"""The light of a frame against that of the empty scene: over all, and in each part of the image."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+#: Local light is seen in a grid of this many blocks, in each through SAMPLES x SAMPLES pixels.
+ROWS, COLUMNS, SAMPLES = 12, 16, 4
+#: A larger local change than this is no drift of the light but a person.
+LARGEST_DRIFT = 0.25
+#: What is as dark as this, or as bright, says nothing about the light; and the darkest that light can be.
+_DARK, _SATURATED, _LEAST_GAIN = 12, 250, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Light:
+    """How much brighter a frame is than the empty scene.
+
+    Attributes
+    ----------
+    gains : (3,) float32
+        Factor by which each channel is.
+    local : (ROWS, COLUMNS) float32
+        Factor by which each part of the image is, besides.
+    size_wh : (int, int)
+        Width and height of the image, pixels.
+    """
+
+    gains: np.ndarray
+    local: np.ndarray
+    size_wh: tuple[int, int]
+
+    @cached_property
+    def factors(self) -> np.ndarray:
+        """(H, W, 3) float32: both factors together, of each pixel."""
+        factors = self.local[..., None] * np.maximum(self.gains, _LEAST_GAIN)
+        return cv2.resize(factors, self.size_wh, interpolation=cv2.INTER_LINEAR)
+
+    @cached_property
+    def _inverse_factors(self) -> np.ndarray:
+        return 1.0 / self.factors
+
+    def cast_on(self, image_bgr: np.ndarray) -> np.ndarray:
+        """What (H, W, 3) of the empty scene looks like in this light: uint8, rounded and saturated."""
+        return cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_8U)
+
+    def evened_out(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated."""
+        return cv2.multiply(frame_bgr, self._inverse_factors, dtype=cv2.CV_8U)
+
+
+class LightMeter:
+    """Measures the light of frames against that of one empty scene, despite the people in them.
+
+    A drift of daylight or a reflection on the floor brightens a part of the scene smoothly; people change
+    pixels by more than `LARGEST_DRIFT` or only in a part of a block, which the median passes over.
+
+    Parameters
+    ----------
+    reference_bgr : (H, W, 3) uint8
+        The empty scene.
+    """
+
+    def __init__(self, reference_bgr: np.ndarray):
+        self.reference_bgr = reference_bgr
+        height, width = reference_bgr.shape[:2]
+        rows, columns = (
+            np.arange(n * SAMPLES).reshape(n, SAMPLES) * length // (n * SAMPLES)
+            for n, length in ((ROWS, height), (COLUMNS, width))
+        )
+        pixels = rows[:, None, :, None] * width + columns[:, None]  # (ROWS, COLUMNS, SAMPLES, SAMPLES)
+        self._places = 3 * pixels.ravel() + np.arange(3)[:, None]
+        sampled = reference_bgr.ravel().take(self._places)
+        self._is_usable = _is_usable(sampled)
+        self._inverse = 1 / np.maximum(sampled, np.float32(1))
+        self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + _DARK)
+
+    def measure(self, frame_bgr: np.ndarray) -> Light:
+        """The light of a frame (H, W, 3) uint8.
+
+        Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where there
+        are none; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
+        """
+        sampled = frame_bgr.ravel().take(self._places)
+        gains = np.ones(3, np.float32)
+        usable = np.flatnonzero(self._is_usable & _is_usable(sampled))
+        if len(usable):
+            ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
+            middle = len(usable) // 2
+            gains = np.partition(ratios, middle, axis=1)[:, middle]
+        brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ sampled.astype(np.float32)
+        ratios = ((brightness + _DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
+        is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
+        n_usable = is_drift.sum(axis=1)
+        ratios = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
+        median = ratios[np.arange(len(ratios)), n_usable // 2]
+        local = np.where(n_usable > 0.3 * SAMPLES**2, median, np.float32(1)).reshape(ROWS, COLUMNS)
+        local = cv2.GaussianBlur(local, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
+        return Light(gains, local, frame_bgr.shape[1::-1])
+
+
+def _is_usable(sampled):
+    """(n,) bool: which pixels (3, n) uint8 are neither dark nor saturated in any channel."""
+    return (sampled.min(axis=0) > _DARK) & (sampled.max(axis=0) < _SATURATED)

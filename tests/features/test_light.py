@@ -1,0 +1,87 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.light import COLUMNS, ROWS, Light, LightMeter
+
+WIDTH, HEIGHT = 160, 120
+
+
+def empty_scene():
+    """Smooth tiles with noise of 2 grey levels, (H, W, 3) float64."""
+    rng = np.random.default_rng(0)
+    scene = cv2.resize(rng.uniform(70, 150, (8, 10, 3)), (WIDTH, HEIGHT))
+    return scene + rng.normal(0, 2, scene.shape)
+
+
+def seen(gain=1.0, people=()):
+    """A frame (H, W, 3) uint8 of it in some light, with dark people in boxes (left, top, width, height)."""
+    scene = empty_scene()
+    for left, top, width, height in people:
+        scene[top : top + height, left : left + width] = 20
+    return np.clip(scene * gain, 0, 255).round().astype(np.uint8)
+
+
+@pytest.fixture
+def meter():
+    return LightMeter(seen())
+
+
+PEOPLE = [(30, 20, 15, 60), (90, 50, 18, 65)]
+
+
+class TestMeter:
+    def test_gain_of_each_channel_despite_people(self, meter):
+        light = meter.measure(seen(np.array([0.8, 0.9, 1.1]), PEOPLE))
+        assert light.gains == pytest.approx([0.8, 0.9, 1.1], abs=0.02)
+        assert light.local == pytest.approx(np.ones((ROWS, COLUMNS)), abs=0.03)
+
+    @pytest.mark.parametrize("level", [3, 255])
+    def test_gain_of_what_is_dark_or_saturated_is_one(self, meter, level):
+        assert meter.measure(np.full((HEIGHT, WIDTH, 3), level, np.uint8)).gains.tolist() == [1, 1, 1]
+
+    def test_local_light_passes_over_people(self, meter):
+        field = np.ones((HEIGHT, WIDTH, 1))
+        field[:, -40:] = 1.15
+        light = meter.measure(seen(field, PEOPLE))
+        assert light.gains == pytest.approx([1, 1, 1], abs=0.02)
+        assert light.local[:, : COLUMNS * 3 // 4 - 1] == pytest.approx(1, abs=0.03)
+        assert light.local[:, COLUMNS * 3 // 4 + 1 :] == pytest.approx(1.13, abs=0.03)
+
+    def test_what_is_hidden_or_changed_much_keeps_its_light(self, meter):
+        assert (meter.measure(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).local == 1).all()
+
+    @pytest.mark.parametrize("shape", [(32, 32, 3), (40, 500, 3)])
+    def test_of_frames_of_any_shape(self, shape):
+        frame = np.full(shape, 100, np.uint8)
+        light = LightMeter(frame).measure(frame // 2)
+        assert light.gains.tolist() == [0.5, 0.5, 0.5]
+        assert light.factors.shape == shape
+
+
+class TestLight:
+    FRAME = np.full((HEIGHT, WIDTH, 3), (50, 100, 200), np.uint8)
+
+    def light(self, gains, local=1.0):
+        local = np.full((ROWS, COLUMNS), 1.0, np.float32) * np.float32(local)
+        return Light(np.array(gains, np.float32), local, (WIDTH, HEIGHT))
+
+    def test_is_cast_and_evened_out(self):
+        light = self.light([0.5, 1, 2])
+        assert (light.cast_on(self.FRAME) == (25, 100, 255)).all()
+        assert (light.evened_out(self.FRAME) == (100, 100, 100)).all()
+        assert (light.evened_out(light.cast_on(self.FRAME))[..., :2] == self.FRAME[..., :2]).all()
+
+    def test_white_in_less_light_is_darker_than_what_is_beyond_white(self):
+        cast = self.light([0.9] * 3).cast_on(np.full((HEIGHT, WIDTH, 3), 300, np.uint16))
+        assert cast.dtype == np.uint8
+        assert (cast == 255).all()
+
+    def test_differs_from_part_to_part(self):
+        halves = np.where(np.arange(COLUMNS) < COLUMNS // 2, 1, 2)
+        evened = self.light([1, 1, 1], halves).evened_out(self.FRAME)
+        assert (evened[:, :70] == self.FRAME[:, :70]).all()
+        assert (evened[:, -70:] == self.FRAME[:, -70:] // 2).all()
+
+    def test_is_never_nothing(self):
+        assert self.light([0, 0, 0]).evened_out(self.FRAME).max() == 255

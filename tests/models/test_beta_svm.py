@@ -104,6 +104,18 @@ def test_the_svm_on_the_doubled_set_agrees_with_a_general_convex_solver(kernel):
     np.testing.assert_allclose(found.decide(rows) - found.intercept, root @ theta.value, atol=2e-3)
 
 
+def test_a_looser_solver_comes_within_its_gap():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 80)), random.uniform(size=60)
+    exact, loose = (
+        BetaSVMClassifier(kernel="linear", start="proportions", max_iter=1, solver_tol=tol).fit(X, y)
+        for tol in (1e-6, 1e-2)
+    )
+    assert exact.optimality_ < 1e-6 < loose.optimality_ < 1e-2
+    excess = loose.objective_path_[0] - exact.objective_path_[0]
+    assert 0 < excess <= 60 * loose.optimality_
+
+
 @settings(max_examples=25, deadline=None)
 @example(seed=137, n=22, start="k-nn", kernel_and_C=("linear", 30.0), keep_certain=None)
 @given(

@@ -23,6 +23,8 @@ from .video import Frame, Landmark, Position, SourceInfo, VideoSource, open_sour
 SAMPLED_FRAMES = 120
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0
+#: The median of fewer frames shows the people in them, not the scene without them.
+FEWEST_FRAMES = 3
 #: Frames that are decoded ahead in a second thread.
 _AHEAD = 4
 
@@ -217,10 +219,13 @@ def learning_frames(pipeline: Pipeline, source: VideoSource) -> list[np.ndarray]
 def learn_scene(
     pipeline: Pipeline, source: VideoSource, learning: Sequence[np.ndarray] | None = None
 ) -> None:
-    """Let a pipeline learn the empty scene, from a source's `learning_frames` unless others are given."""
+    """Let a pipeline learn the empty scene, from a source's `learning_frames` unless others are given.
+
+    Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning".
+    """
     if learning is None:
         learning = learning_frames(pipeline, source)
-    if len(learning):
+    if len(learning) >= FEWEST_FRAMES:
         pipeline.learn(learning)
 
 

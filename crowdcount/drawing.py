@@ -86,7 +86,8 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    summary = _summary(times_s + _since_midnight_s(start_time), values[:, 0])
+    reliable = np.array([row.is_reliable for row in results], bool)
+    summary = _summary(times_s + _since_midnight_s(start_time), values[:, 0], reliable)
     axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
     _save(figure, path, title)
 
@@ -292,10 +293,12 @@ def _legend_above(axes, columns: int) -> None:
                 labelcolor=_GREY, borderaxespad=0)
 
 
-def _summary(times_s: np.ndarray, counts: np.ndarray) -> str:
+def _summary(times_s: np.ndarray, counts: np.ndarray, reliable: np.ndarray) -> str:
     frames = f"{len(counts):,} frames"
     if not np.isfinite(counts).any():
         return frames
+    if np.isfinite(counts[reliable]).any():
+        counts = np.where(reliable, counts, np.nan)
     peak = np.nanargmax(counts)
     when = clock(times_s[peak] % _DAY_S)
     return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"

@@ -88,7 +88,8 @@ class CountSummary:
     frames : int
         Frames counted, those that could not be decoded included.
     peak : FrameCount or None
-        The first frame with the highest count; None when no frame could be decoded.
+        The first frame with the highest count, of the reliable ones if there are any; None when no frame
+        could be decoded.
     flags : Counter of str
         Number of frames that carry each flag.
     expected : int or None
@@ -107,13 +108,16 @@ class CountSummary:
     seconds: float = 0.0
     _counted: int = 0
     _total: float = 0.0
+    _is_reliable: bool = False
 
     def add(self, row: FrameCount) -> None:
         """Take one more frame in."""
         self.frames += 1
         self.flags.update(row.flags)
-        if math.isnan(row.count):
+        if math.isnan(row.count) or (self._is_reliable and not row.is_reliable):
             return
+        if row.is_reliable and not self._is_reliable:  # what the others told no longer counts
+            self._is_reliable, self._counted, self._total, self.peak = True, 0, 0.0, None
         self._counted += 1
         self._total += row.count
         if self.peak is None or row.count > self.peak.count:
@@ -126,7 +130,7 @@ class CountSummary:
 
     @property
     def mean(self) -> float:
-        """Mean count of the frames that could be decoded; NaN without one."""
+        """Mean count of the reliable frames, or of all that could be decoded; NaN without one."""
         return self._total / self._counted if self._counted else math.nan
 
 

@@ -18,6 +18,8 @@ from .storage import WholeWrites, output_errors, partial_path
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
+#: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
+UNRELIABLE = ("learning", "light_change", "camera_moved")
 #: Type of a column's values; a time like them where it holds times.
 Column = type[int] | type[float] | type[str] | datetime
 #: Of Parquet files: what is held in memory until it is written.
@@ -53,6 +55,11 @@ class FrameCount:
     flags: tuple[str, ...] = ()
     right: float | None = None
     left: float | None = None
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the frame carries no flag of `UNRELIABLE`."""
+        return not set(self.flags) & set(UNRELIABLE)
 
 
 class RowWriter:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from .counting import Counting
+from .counting import ASSUMED_RATE, Counting
 from .drawing import clock
 from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
@@ -75,8 +75,10 @@ class Terminal:
     def started(self, counting: Counting) -> None:
         info = counting.info
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
-        length = "" if info.frame_count is None else f", {info.frame_count} frames as stated"
+        length = "" if info.frame_count is None else f", {_number(info.frame_count, 'frame')} as stated"
         self.say(f"{info.name}: {info.size_wh[0]}x{info.size_wh[1]}, {rate}{length}")
+        if info.kind == "images" and not info.fps:
+            self.say(f"  times are as of {ASSUMED_RATE:g} frame/s: give the rate as --fps")
         size = "{}x{}".format(*counting.working_size_wh)
         people = f"a typical person {counting.model.person_height:g} pixels tall or less"
         for line in [*counting.scene.describe(), describe_model(counting.model)]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from .. import pages
 from ..drawing import clock
 from ..errors import BatchError, OutputError
+from ..results import UNRELIABLE
 from ..storage import atomic_path, check_writable
 from .catalogue import describe, results
 
@@ -32,14 +33,17 @@ SELECT
     CASE WHEN time IS NOT NULL
         THEN time_bucket(to_seconds($length), time, TIMESTAMP '2000-01-01') END AS start,
     count(*) AS frames,
-    count(count) AS counted,
-    avg(count) AS mean,
-    max(count) AS most,
-    arg_max(time, (count, -epoch_us(time))) FILTER (WHERE count IS NOT NULL) AS time_of_max,
-    arg_max(time_s, (count, -time_s)) FILTER (WHERE count IS NOT NULL) AS second_of_max,
+    coalesce(nullif(count(count) FILTER (WHERE reliable), 0), count(count)) AS counted,
+    coalesce(avg(count) FILTER (WHERE reliable), avg(count)) AS mean,
+    arg_max(count, (reliable, count)) FILTER (WHERE count IS NOT NULL) AS most,
+    arg_max(time, (reliable, count, -epoch_us(time))) FILTER (WHERE count IS NOT NULL) AS time_of_max,
+    arg_max(time_s, (reliable, count, -time_s)) FILTER (WHERE count IS NOT NULL) AS second_of_max,
     avg(CASE WHEN flags = '' THEN 0.0 ELSE 1.0 END) AS flagged
-FROM read_parquet($files, hive_partitioning = true, hive_types = {'camera': VARCHAR, 'date': VARCHAR},
-                  filename = true)
+FROM (
+    SELECT *, NOT regexp_matches(flags, $unreliable) AS reliable
+    FROM read_parquet($files, hive_partitioning = true, hive_types = {'camera': VARCHAR, 'date': VARCHAR},
+                      filename = true)
+)
 WHERE ($since IS NULL OR time >= $since) AND ($until IS NULL OR time < $until)
 GROUP BY ALL
 ORDER BY camera, start NULLS LAST, video, second
@@ -58,9 +62,10 @@ class Row:
     start : datetime or float
         When the interval begins; seconds since the first frame for a video whose start time is unknown.
     frames, counted : int
-        Frames in it, and those of them that could be decoded.
+        Frames in it, and those of them whose counts are summed up: the reliable ones, or all that could be
+        decoded where none is (`FrameCount.is_reliable`).
     mean, max : float or None
-        Of the counts of its frames; None when none could be counted.
+        Of the counts that are summed up; None when there is none.
     time_of_max : datetime, float or None
         When the count was highest first, as `start`.
     flagged : float
@@ -119,6 +124,7 @@ def summarise(
     if not files:
         raise BatchError(f"{out} holds no results; give the folder that crowdcount batch wrote to")
     wanted = {"length": INTERVALS[interval], "files": files, "since": since, "until": until}
+    wanted["unreliable"] = "|".join(UNRELIABLE)
     try:
         with duckdb.connect() as database:
             found = database.execute(_QUERY, wanted).fetchall()

@@ -86,7 +86,8 @@ class TestFigures:
         assert [row.start for row in rows] == sorted(groups)
         for row in rows:
             frames = groups[row.start]
-            known = [frame for frame in frames if not np.isnan(frame[1])]
+            decoded = [frame for frame in frames if not np.isnan(frame[1])]
+            known = [frame for frame in decoded if not frame[2]] or decoded  # a light change is not summed up
             top = max(known, key=lambda frame: (frame[1], -frame[0].timestamp()))
             assert (row.frames, row.counted, row.time_of_max) == (len(frames), len(known), top[0])
             assert row.mean == pytest.approx(np.mean([frame[1] for frame in known]))
@@ -108,6 +109,16 @@ class TestFigures:
         )
         (row,) = summarise(tmp_path, "hour")
         assert row.time_of_max == datetime(2024, 5, 1, 8)
+
+    def test_unreliable_frames_are_summed_up_only_where_there_are_no_others(self, tmp_path):
+        flags = [("learning",)] * 60 + [()] * 30 + [("light_change", "uncertain_height")] * 30
+        rows = [FrameCount(k, float(k), float(k), 0, 200, flag) for k, flag in enumerate(flags)]
+        add_result(tmp_path, "a", "x", "2024-05-01T08:00:00", rows)
+        first, second = summarise(tmp_path, "1min")
+        assert (first.counted, first.mean, first.max) == (60, 29.5, 59)
+        assert (second.frames, second.counted, second.mean, second.max) == (60, 30, 74.5, 89)
+        assert second.time_of_max == datetime(2024, 5, 1, 8, 1, 29)
+        assert second.flagged == 0.5
 
     def test_nothing_that_could_be_counted(self, out):
         (row,) = summarise(out, "day", cameras=["void"])

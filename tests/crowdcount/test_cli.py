@@ -22,9 +22,9 @@ from crowdcount import jobs
 from crowdcount.cli import check_packages, command_line
 from crowdcount.datasets import UCSD_FEATURES
 from crowdcount.errors import CrowdCountError
-from crowdcount.jobs import plan_counting, source_stem
+from crowdcount.jobs import CountSummary, plan_counting, source_stem
 from crowdcount.model import load_model
-from crowdcount.results import FORMATS, read_counts
+from crowdcount.results import FORMATS, FrameCount, read_counts
 from crowdcount.scene import Scene, load_scene, scene_from
 from tests.crowdcount.rtsp import send_rtsp
 
@@ -190,6 +190,28 @@ class TestCount:
         assert rows[6].flags == ("undecodable",)
         assert "12 frames, mean" in stderr
         assert "undecodable 1" in stderr
+
+    def test_one_or_two_pictures_show_no_empty_scene(self, run, here):
+        (here / "shots").mkdir()
+        for k, (frame, _) in enumerate(street(2)):
+            cv2.imwrite(f"shots/{k}.png", frame)
+        code, _, stderr = run("shots/ -m ../model.npz")
+        assert code == 0
+        rows = read_counts("shots.counts.csv")
+        assert len(rows) == 2
+        assert all("learning" in row.flags for row in rows)
+        assert "frames flagged: learning 2" in stderr
+        assert "2 frames as stated" in stderr
+        assert "times are as of 1 frame/s: give the rate as --fps" in stderr
+
+    def test_mean_and_peak_are_those_of_reliable_frames(self):
+        summary = CountSummary()
+        counts = [(90, "light_change"), (4, ""), (math.nan, "undecodable"), (6, "resized"), (80, "learning")]
+        for k, (people, flag) in enumerate(counts):
+            summary.add(FrameCount(k, k / 10, people, people, people, (flag,) if flag else ()))
+            if k == 0:  # better than nothing
+                assert (summary.mean, summary.peak.frame) == (90, 0)
+        assert (summary.frames, summary.mean, summary.peak.frame) == (5, 5, 3)
 
     def test_a_scene_for_other_frames(self, run, here):
         Scene((320, 120), np.ones((120, 320), bool), np.full((120, 320), 20, np.float32)).save("wide.npz")

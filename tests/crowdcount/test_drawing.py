@@ -78,7 +78,8 @@ class TestPlot:
 
     def test_texts(self, tmp_path):
         results = rows(5000)
-        results[2500] = FrameCount(2500, 100.0, 9.0, 8.0, 10.0, ("camera_moved",))
+        results[2000] = FrameCount(2000, 80.0, 20.0, 8.0, 30.0, ("camera_moved",))
+        results[2500] = FrameCount(2500, 100.0, 9.0, 8.0, 10.0, ("outside_training_range",))
         found = texts(tmp_path / "a.svg", results, title="a $b$ c.mp4")
         assert "a $b$ c.mp4" in found
         assert "mean 5.0, peak 9.0 at 0:01:40, 5,000 frames" in found

@@ -40,7 +40,6 @@ from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
 
 import cv2
 import numpy as np
@@ -934,5 +933,4 @@ def _sane_count(count: float) -> int | None:
 
 
 def _without_password(url: str) -> str:
-    password = urlsplit(url).password
-    return url if password is None else url.replace(f":{password}@", ":***@", 1)
+    return re.sub(r"(://[^/?#:@]*:)[^/?#]*@", r"\1***@", url, count=1)

@@ -93,7 +93,6 @@ class PathPattern:
 
     def __init__(self, text: str):
         self.text = text
-        self.names_camera = "{camera}" in text
         seen: set[str] = set()
         parts = [self._part(token, seen) for token in _TOKEN.split(text)]
         self._has_time = {"Y", "m", "d"} <= seen
@@ -268,19 +267,19 @@ def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]
 def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequence[CameraRule]) -> Video:
     whole = path.replace(os.sep, "/")
     read = next((found for pattern in patterns if (found := pattern.read(whole)) is not None), None)
+    if patterns and read is None:
+        wanted = " or ".join(pattern.text for pattern in patterns)
+        return Video(
+            path, label, problem=f"its path does not fit the pattern {wanted}; rename it or correct that"
+        )
     camera, start_time = read or (None, None)
-    if camera is None and not any(pattern.names_camera for pattern in patterns):
+    if camera is None:
         camera = _nearest_folder(whole)
     if not patterns:
         start_time = _time_in_name(Path(path).stem)
     for rule in cameras:
         if fnmatch(label, rule.match) if rule.match is not None else rule.name == camera:
             return Video(path, label, rule.name, start_time, rule.model, rule.scene, rule.timezone)
-    if camera is None:
-        wanted = " or ".join(pattern.text for pattern in patterns)
-        return Video(
-            path, label, problem=f"its path does not fit the pattern {wanted}; rename it or correct that"
-        )
     return Video(path, label, camera, start_time)
 
 

@@ -101,6 +101,15 @@ class TestCameras:
         assert [video.problem is None for video in videos] == [False, True, False, False]
         assert "does not fit the pattern {camera}/%Y-%m-%d/%H%M%S" in videos[0].problem
 
+    def test_a_start_time_that_no_pattern_finds_is_no_silent_loss(self, archive):
+        timed, rest = PathPattern("%Y-%m-%d/%H%M%S"), PathPattern("*")
+        rules = [CameraRule("hall", match="hall/*")]
+        videos = plan_videos([str(archive)], patterns=[timed], cameras=rules)
+        assert [video.problem is None for video in videos] == [False, True, False, False]
+        videos = plan_videos([str(archive)], patterns=[timed, rest], cameras=rules)
+        assert [video.camera for video in videos] == ["gate", "gate", "gate", "hall"]
+        assert [video.start_time is None for video in videos] == [True, False, True, True]
+
     @pytest.mark.parametrize(
         ("text", "reason"),
         [

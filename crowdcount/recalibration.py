@@ -15,6 +15,9 @@ from .training import Progress, measure_for, selected
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
+#: Counts from a shorter stretch than this share of the footage do not show what the rest is like: intervals
+#: of 90 % then held as little as 45 % of the counts (docs/decisions/2026-11-20-recalibration.md).
+SHORT_STRETCH = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,8 @@ class Recalibration:
         Error on each count of the former model corrected by the other counts.
     former_quantile : float
         Half width of the former model's interval, in units of `models.intervals.count_scale`.
+    stretch : float
+        Share of the data set that lies between the first count and the last.
     seconds : float
     """
 
@@ -40,6 +45,7 @@ class Recalibration:
     before: CountMetrics
     after: CountMetrics
     former_quantile: float
+    stretch: float
     seconds: float
 
     @property
@@ -89,4 +95,6 @@ def recalibrate(
         scene=table.scene,
         facts=model.facts | {"recalibration": facts},
     )
-    return Recalibration(corrected, correction, before, after, model.quantile, time.perf_counter() - began)
+    stretch = float(np.ptp(table.rows) + 1) / len(dataset.numbers)
+    seconds = time.perf_counter() - began
+    return Recalibration(corrected, correction, before, after, model.quantile, stretch, seconds)

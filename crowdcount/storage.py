@@ -255,10 +255,10 @@ def load_arrays(path: str | Path, kind: str, max_version: int,
             raise ValueError
     except (KeyError, TypeError, ValueError, RecursionError):
         raise error(f"{path} is not a crowdcount {kind}: its description is missing or damaged; "
-                    f"give a {kind} file that crowdcount wrote") from None
+                    "give one that crowdcount wrote") from None
     if found != kind:
         raise error(f"expected a crowdcount {kind}, but {path} holds {_one_line(repr(found))}; "
-                    f"give a {kind} file")
+                    "give another file")
     if version > max_version:
         raise error(f"{path} was written by a newer crowdcount (format {version}, this one reads up to "
                     f"{max_version}); update crowdcount")

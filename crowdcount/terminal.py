@@ -75,7 +75,7 @@ class Terminal:
     def started(self, counting: Counting) -> None:
         info = counting.info
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
-        length = "" if info.frame_count is None else f", {_number(info.frame_count, 'frame')} as stated"
+        length = "" if info.frame_count is None else f", {plural(info.frame_count, 'frame')} as stated"
         self.say(f"{info.name}: {info.size_wh[0]}x{info.size_wh[1]}, {rate}{length}")
         if info.kind == "images" and not info.fps:
             self.say(f"  times are as of {ASSUMED_RATE:g} frame/s: give the rate as --fps")
@@ -86,7 +86,7 @@ class Terminal:
         self.say(f"  measured at {size} pixels, {people}")
 
     def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
-        self.say(f"{job.label}: {_number(summary.frames, 'frame')}, {_counts(summary, start_time)}")
+        self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary, start_time)}")
         if summary.flags:
             flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
             self.say(f"  frames flagged: {', '.join(flagged)}")
@@ -160,7 +160,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
 def _averaged(training: "Training") -> str:
     if training.n_averaged == 1:
         return ""
-    return f"; averaged with {_number(training.n_averaged - 1, 'other')} that are about as good"
+    return f"; averaged with {plural(training.n_averaged - 1, 'other')} that are about as good"
 
 
 def _local(training: "Training") -> str:
@@ -187,9 +187,11 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
 
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     """What a recalibration changed, for people."""
+    from .recalibration import SHORT_STRETCH
+
     n, level = found.before.n, found.model.level
     lines = [
-        f"{path}: corrected by {_number(n, 'count')} in {found.seconds:.1f} s",
+        f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
         f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count",
         f"before: {_metrics(found.before)}",
         f"after (each count by the others alone): {_metrics(found.after)}",
@@ -198,8 +200,13 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     ]
     if not found.keeps_level:
         lines.append(
-            f"{_number(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
+            f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
             f"for {level:.0%}: it is at least as wide as before"
+        )
+    if found.stretch < SHORT_STRETCH:
+        lines.append(
+            f"the counts lie within {found.stretch:.0%} of the footage: correction and interval may not hold "
+            "for the rest; spread the counts over it"
         )
     return lines
 
@@ -237,7 +244,7 @@ def compression_report(found: "Compression", path: str) -> list[str]:
             f"{size.prototypes:10d} {size.metrics.mae:8.3f} {_change(size, full):>7s} "
             f"{size.kibibytes:9.0f} {size.milliseconds:9.2f}{selected}"
         )
-    return [*lines, f"{path}: {_number(chosen.prototypes, 'prototype')}, made in {found.seconds:.1f} s"]
+    return [*lines, f"{path}: {plural(chosen.prototypes, 'prototype')}, made in {found.seconds:.1f} s"]
 
 
 def _change(size, full) -> str:
@@ -252,7 +259,7 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
         f"the next {length_text(made.period_s)}, after {len(made.history)} such periods: mean "
         f"{made.counts.mean():.1f} people, peak {made.counts.max():.1f}",
         f"chosen by cross-validation: {made.settings}",
-        f"mean absolute error in the back-test on {_number(made.n_tested, 'period')}:",
+        f"mean absolute error in the back-test on {plural(made.n_tested, 'period')}:",
         *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
     ]
     if not made.has_interval:
@@ -273,14 +280,14 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         if not math.isnan(error)
     ]
     lines = [
-        f"{model_path}: trained on {_number(training.n_called, 'called frame')} "
-        f"({_number(len(training.operators), 'operator')}){shared} in {training.seconds:.1f} s",
+        f"{model_path}: trained on {plural(training.n_called, 'called frame')} "
+        f"({plural(len(training.operators), 'operator')}){shared} in {training.seconds:.1f} s",
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
     ]
     if training.n_silent:
         part = "take part" if training.takes_silent else "are left out"
-        lines.append(f"the {_number(training.n_silent, 'frame')} that nobody called {part}")
+        lines.append(f"the {plural(training.n_silent, 'frame')} that nobody called {part}")
     if training.doubted:
         listed = " ".join(map(str, training.doubted[:LISTED_LABELS]))
         more = len(training.doubted) - LISTED_LABELS
@@ -294,9 +301,9 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
     raised = sum(event.event == "raised" for event in summary.events)
     times = "once" if raised == 1 else f"{raised} times"
     still = ", and still raised at the end" if summary.is_up else ""
-    lines = [f"{_number(summary.frames, 'frame')}, alarm raised {times}{still}"]
+    lines = [f"{plural(summary.frames, 'frame')}, alarm raised {times}{still}"]
     if summary.undecided:
-        lines.append(f"  {_number(summary.undecided, 'frame')} could not be judged")
+        lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
     lines.append(f"  {summary.seconds:.1f} s, {summary.frames / summary.seconds:.1f} frames/s")
     if written:
         lines.append(f"  written: {', '.join(written)}")
@@ -316,7 +323,7 @@ def _removed(training: "Training") -> list[str]:
     if not removed:
         return [training.setting.unpruned]
     return [
-        f"{_number(len(removed), 'label')} pruned, further from what the others tell than noise is "
+        f"{plural(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
         *_listed(removed, "; --json lists all"),
     ]
@@ -334,7 +341,11 @@ def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:
     return lines
 
 
-def _number(count: int, what: str) -> str:
+def plural(count: int, what: str) -> str:
+    """
+    >>> plural(1, "video"), plural(2, "video")
+    ('1 video', '2 videos')
+    """
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 

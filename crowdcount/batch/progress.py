@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from ..drawing import clock
+from ..terminal import plural
 from .run import BatchSummary
 
 _LINE_EVERY_S = 60.0  # in a log, when no video is finished meanwhile
@@ -42,7 +43,7 @@ class BatchTerminal:
     def begun(self, n_videos: int, n_bytes: int) -> None:
         self._n_videos, self._n_bytes = n_videos, n_bytes
         self._began = time.monotonic()
-        self._say(f"{n_videos} videos, {n_bytes / 1e9:.2f} GB")
+        self._say(f"{plural(n_videos, 'video')}, {n_bytes / 1e9:.2f} GB")
 
     def working(self, worker: str, label: str, done: int, of: int | None, video_share: float) -> None:
         self._shares[label] = video_share
@@ -79,13 +80,13 @@ class BatchTerminal:
         if summary.failed:
             parts.append(f"{len(summary.failed)} failed")
         speed = f", {summary.frames / summary.seconds:.1f} frames/s" if summary.frames else ""
-        self._say(f"{self._n_videos} videos: {', '.join(parts)}; {clock(summary.seconds)}{speed}")
+        self._say(f"{plural(self._n_videos, 'video')}: {', '.join(parts)}; {clock(summary.seconds)}{speed}")
 
     def _bytes_done(self) -> float:
         return self._bytes_over + sum(self._shares.values())
 
     def _note(self) -> str:
-        return f"{self._n_finished} of {self._n_videos} videos{self._remaining()}"
+        return f"{self._n_finished} of {plural(self._n_videos, 'video')}{self._remaining()}"
 
     def _remaining(self) -> str:
         """About how long the rest takes at the pace of what was counted in this run."""

@@ -109,6 +109,7 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     for said in ("count' = ", "before: MAE", "after (each count by the others alone): MAE", "half width"):
         assert said in result.stdout
     assert ("at least as wide as before" in result.stdout) == (len(rows) < 9)
+    assert "spread the counts over it" not in result.stdout
     result = run("count", "clip.mp4", "-m", "bundled.recalibrated.npz", "-o", "-", "-q")
     assert result.exit_code == 0, result.output
     corrected = [float(line.split(",")[2]) for line in result.stdout.splitlines()[1:]]
@@ -120,6 +121,9 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     assert content["model"] == "b.npz"
     assert content["after"]["n"] == content["before"]["n"] == len(rows)
     assert content["offset"] == correction["offset"]
+    (tmp_path / "few.csv").write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(20, 32)))
+    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "-q")
+    assert "the counts lie within 17% of the footage" in result.stdout
 
 
 def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypatch):

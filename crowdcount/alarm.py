@@ -21,7 +21,7 @@ from .model import load_model
 from .pipeline import Pipeline
 from .results import print_result
 from .scene import Scene, load_scene
-from .storage import WholeWrites, check_writable, output_errors, partial_path, same_file
+from .storage import WholeWrites, check_writable, output_errors, partial_path, same_file, set_aside
 from .video import Frame, Position, open_source, read_ahead
 
 #: Regions that an alarm looks at: the whole and six cells. How crowded it is needs less detail than a count.
@@ -62,6 +62,8 @@ class Measuring:
         Frames measured per second of footage; None for a table.
     person_height : float or None
         See `CounterModel`.
+    is_live : bool
+        Whether the frames come but once, from a camera or a stream.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Measuring:
     scene: Scene | None = None
     rate: float | None = None
     person_height: float | None = None
+    is_live: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,7 @@ def open_measuring(
             scene,
             rate,
             pipeline.person_height,
+            opened.info.is_live,
         )
 
 
@@ -313,6 +317,8 @@ def watch(
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
+        if measuring.is_live and target != "-":
+            set_aside(target)
         with open_events(target, start_time) as write:
             for frame in measuring.frames():
                 value = math.nan

@@ -298,7 +298,7 @@ def open_counting(
         scene = load_scene(scene)
     opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s)
     with opening as opened, ExitStack() as passes:
-        if latest and opened.info.kind not in ("camera", "stream"):
+        if latest and not opened.info.is_live:
             raise VideoError(
                 f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
                 "leave out latest, or count every Nth frame"

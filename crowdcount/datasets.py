@@ -492,7 +492,7 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
     The number that a video file states is not to be trusted, so a contradiction is settled by counting.
     """
     with open_source(path) as source:
-        if source.info.kind not in ("file", "images"):
+        if source.info.is_live:
             raise DatasetError(f"expected a video file or images with labels, but {path} is a "
                                f"{source.info.kind}; record it first")
         length = source.info.frame_count

@@ -24,7 +24,7 @@ from .pages import PAGE_SUFFIXES
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
-from .storage import atomic_path, check_writable, same_file
+from .storage import atomic_path, check_writable, same_file, set_aside
 from .video import open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
@@ -77,6 +77,11 @@ class CountJob:
         counts = None if self.counts == "-" else Path(self.counts)
         files = (counts, self.plot, self.overlay, self.scene, self.profile)
         return [path for path in files if path is not None]
+
+    @property
+    def growing_files(self) -> list[Path]:
+        """What is written frame by frame."""
+        return [path for path in self.files if path not in (self.plot, self.scene)]
 
 
 @dataclass
@@ -301,6 +306,9 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
         if job.scene is not None:
             counting.scene.save(job.scene)
         watcher.started(counting)
+        if counting.info.is_live:
+            for path in job.growing_files:
+                set_aside(path)
         overlay = nullcontext()
         if job.overlay is not None:
             overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate)

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import itertools
 import json
 import math
 import os
@@ -90,7 +91,7 @@ def partial_path(path: str | Path) -> Iterator[Path]:
         place meanwhile. Errors of the body pass unchanged.
     """
     path = Path(path)
-    partial = path.with_name(f"{path.stem}.partial{path.suffix}")
+    partial = _partial_name(path)
     with output_errors(path):
         partial.unlink(missing_ok=True)
         ours = _create(partial, path)
@@ -109,6 +110,28 @@ def partial_path(path: str | Path) -> Iterator[Path]:
                 raise OutputError(f"cannot write {path}: another run writes there too; choose another name")
     with output_errors(path):
         _publish(partial, path)
+
+
+def _partial_name(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.partial{path.suffix}")
+
+
+def set_aside(path: str | Path) -> None:
+    """Give what `partial_path` left of an earlier run other names, which nothing will be written to.
+
+    A file that holds anything, `path` itself or its partial file, becomes `<stem>.1<suffix>`, or the first
+    free number.
+
+    Raises
+    ------
+    OutputError
+        When it cannot be renamed.
+    """
+    for earlier in (Path(path), _partial_name(Path(path))):
+        with output_errors(earlier):
+            if earlier.is_file() and earlier.stat().st_size:
+                names = (earlier.with_name(f"{earlier.stem}.{k}{earlier.suffix}") for k in itertools.count(1))
+                earlier.rename(next(name for name in names if not name.exists()))
 
 
 def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:

@@ -85,7 +85,7 @@ def suggest(
     VideoError, SceneError
     """
     with open_source(path, fps=fps) as source:
-        if source.info.kind not in ("file", "images"):
+        if source.info.is_live:
             raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
                                f"{source.info.kind}; record it first")  # fmt: skip
         scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)

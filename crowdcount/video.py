@@ -93,6 +93,11 @@ class SourceInfo:
     fps: float | None
     frame_count: int | None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether the source is a camera or a stream, whose footage cannot be read again."""
+        return self.kind in ("camera", "stream")
+
 
 @dataclass(frozen=True)
 class Position:

@@ -453,12 +453,14 @@ def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live
     video = cv2.VideoCapture(str(clip[0]))
     images = [video.read()[1] for _ in clip[1]]
     target, values = tmp_path / "e.csv", []
+    write(target, "of yesterday")
     with serving(send_live(images * 2, interval_s=0.01)) as port:
         summary = watch(
             f"http://user:secret@127.0.0.1:{port}/", alarm_file[0], str(target),
             margin=0.0, raise_after_s=0.0, clear_after_s=0.0, end=Position(frame=150), timeout_s=20,
             values=values,
         )  # fmt: skip
+    assert (tmp_path / "e.1.csv").read_text() == "of yesterday"
     assert summary.frames == len(values) == 150
     assert 0 < summary.undecided < 100
     times = [time_s for time_s, _ in values]

@@ -691,11 +691,15 @@ class TestProcess:
 
     def test_rtsp_camera_that_breaks_off(self, here, serving):
         images = [image for image, _ in street(40)]
+        (here / "live.csv").write_text("of yesterday")
+        (here / "live.partial.csv").write_text("cut off yesterday")
         with serving(send_rtsp(images, interval_s=0.05)) as port:
             url = f"rtsp://127.0.0.1:{port}/live"
             live = f"{url} -m ../model.npz --scene ../scene.json -o live.csv -q --timeout 5"
             code, _, stderr = finished(f"{live} --reconnect 30 --end 60")
         assert (code, stderr) == (0, "")
+        assert (here / "live.1.csv").read_text() == "of yesterday"
+        assert (here / "live.partial.1.csv").read_text() == "cut off yesterday"
         rows = read_counts(here / "live.csv")
         assert [row.frame for row in rows] == list(range(60))
         assert [row.frame for row in rows if "undecodable" in row.flags] == [40]

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from crowdcount import storage
 from crowdcount.errors import ModelError, OutputError, SceneError
-from crowdcount.storage import atomic_path, check_writable, load_arrays, partial_path, save_arrays
+from crowdcount.storage import atomic_path, check_writable, load_arrays, partial_path, save_arrays, set_aside
 
 ARRAYS = {
     "weights": np.arange(12.0).reshape(3, 4),
@@ -117,6 +117,19 @@ class TestPartialPath:
         assert only(tmp_path) == ["a.partial.csv"]
         second.__exit__(None, None, None)
         assert target.read_text() == "second"
+
+    def test_what_earlier_runs_left_is_set_aside(self, tmp_path):
+        target = tmp_path / "a.csv"
+        set_aside(target)
+        assert only(tmp_path) == []
+        for night in range(3):
+            target.write_text(f"night {night}")
+            (tmp_path / "a.partial.csv").write_text(f"cut off {night}" if night else "")
+            set_aside(target)
+        names = ["1", "2", "3", "partial.1", "partial.2"]
+        assert only(tmp_path) == sorted(f"a.{name}.csv" for name in names)
+        assert (tmp_path / "a.2.csv").read_text() == "night 1"
+        assert (tmp_path / "a.partial.1.csv").read_text() == "cut off 1"
 
 
 class TestRoundTrip:

@@ -1,13 +1,11 @@
 """Alarms: footage is watched, and it is told when it gets too crowded and when that is over."""
 
-import csv
-import io
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +17,9 @@ from .errors import DatasetError, ModelError, OutputError
 from .jobs import Show, Watcher, is_foreign, source_stem
 from .model import load_model
 from .pipeline import Pipeline
-from .results import print_result
+from .results import open_rows, time_cells
 from .scene import Scene, load_scene
-from .storage import WholeWrites, check_writable, output_errors, partial_path, same_file, set_aside
+from .storage import check_writable, same_file, set_aside
 from .video import Frame, Position, open_source, read_ahead
 
 #: Regions that an alarm looks at: the whole and six cells. How crowded it is needs less detail than a count.
@@ -29,7 +27,6 @@ GRIDS = ((1, 1), (3, 2))
 #: Kind of the model's file.
 KIND = "alarm"
 TABLE_SUFFIXES = (".csv", ".npz", ".mat")
-EVENT_COLUMNS = ("frame", "time_s", "event", "since_s", "value")
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
 _AHEAD = 4
 
@@ -340,54 +337,18 @@ def watch(
 
 @contextmanager
 def open_events(target: str, start_time: datetime | None = None) -> Iterator[Callable[[AlarmEvent], None]]:
-    """Open a CSV file, or the standard output for "-", for events; each is in it when written.
-
-    Rows go to `<stem>.partial<suffix>`, which takes its name when the body succeeds and else stays.
-
-    Raises
-    ------
-    OutputError
-        When the target cannot be written.
-    """
-    columns = list(EVENT_COLUMNS)
+    """Open a CSV file, or the standard output for "-", for events, as `open_rows`; gives what writes one."""
+    columns = {"frame": int, "time_s": float}
     if start_time is not None:
-        columns.insert(2, "time")
+        columns["time"] = start_time
+    columns |= {"event": str, "since_s": float, "value": float}
+    with open_rows(target, "csv", columns) as rows:
 
-    def cells(event: AlarmEvent) -> Sequence[object]:
-        row = {
-            "frame": event.frame,
-            "time_s": round(event.time_s, 6),
-            "event": event.event,
-            "since_s": round(event.since_s, 6),
-            "value": round(event.value, 4),
-        }
-        if start_time is not None:
-            moment = start_time + timedelta(seconds=event.time_s)
-            row["time"] = moment.isoformat(timespec="milliseconds")
-        return [row[name] for name in columns]
+        def write(event: AlarmEvent) -> None:
+            cells = {"frame": event.frame, **time_cells(event.time_s, start_time), "event": event.event}
+            rows.write(cells | {"since_s": round(event.since_s, 6), "value": round(event.value, 4)})
 
-    if target == "-":
-        print_result(_csv_line(columns))
-        yield lambda event: print_result(_csv_line(cells(event)))
-        return
-    with partial_path(target) as partial:
-        with output_errors(target):
-            file = WholeWrites(partial, "wb")
-        with file:
-
-            def write(event: AlarmEvent) -> None:
-                with output_errors(target):
-                    file.write((_csv_line(cells(event)) + "\n").encode())
-
-            with output_errors(target):
-                file.write((_csv_line(columns) + "\n").encode())
-            yield write
-
-
-def _csv_line(cells: Sequence[object]) -> str:
-    line = io.StringIO(newline="")
-    csv.writer(line, lineterminator="").writerow(cells)
-    return line.getvalue()
+        yield write
 
 
 def run_alarm(

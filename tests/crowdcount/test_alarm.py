@@ -475,6 +475,12 @@ def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live
     assert (said == crowded[known]).mean() > 0.8
 
 
+def test_nothing_is_left_of_a_window_without_frames(clip, alarm_file, tmp_path):
+    with pytest.raises(VideoError, match="must lie behind the start"):
+        watch(str(clip[0]), alarm_file[0], str(tmp_path / "e.csv"), start=Position(9), end=Position(5))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_results_of_one_name_are_refused(clip, alarm_file, tmp_path):
     from crowdcount.alarm import run_alarm
     from crowdcount.terminal import Terminal

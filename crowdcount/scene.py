@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from features.images import resized
 from features.perspective import (
     MAX_SLOPE,
     MIN_SLOPE,
@@ -356,7 +357,7 @@ def for_estimation(frame_bgr: np.ndarray) -> np.ndarray:
     if scale == 1:
         return frame_bgr
     small_wh = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return cv2.resize(frame_bgr, small_wh, interpolation=cv2.INTER_AREA)
+    return resized(frame_bgr, small_wh, cv2.INTER_AREA)
 
 
 def estimate_scene(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.images import Closing, percentile_of, reduced
+from features.images import Closing, percentile_of, reduced, resized
 
 
 @settings(deadline=None)
@@ -42,3 +42,14 @@ def test_closing_by_two_small_elements_is_that_by_the_large_one(element_wh, shar
     mask = (rng.random((50, 60)) < share).astype(np.uint8)
     expected = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, element)
     np.testing.assert_array_equal(Closing(element).apply(mask), expected)
+
+
+@pytest.mark.parametrize("interpolation", [cv2.INTER_LINEAR, cv2.INTER_AREA])
+@pytest.mark.parametrize("size_wh", [(61, 40), (150, 100), (7, 5)])
+def test_resized_is_opencvs_within_a_grey_level_and_changes_no_setting(interpolation, size_wh):
+    image = np.random.default_rng(0).integers(0, 256, (120, 200, 3), dtype=np.uint8)
+    settings_before = cv2.ipp.useIPP_NotExact()
+    found = resized(image, size_wh, interpolation)
+    assert cv2.ipp.useIPP_NotExact() == settings_before
+    expected = cv2.resize(image, size_wh, interpolation=interpolation)
+    assert np.abs(found.astype(int) - expected).max() <= 1

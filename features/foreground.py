@@ -113,14 +113,13 @@ class MedianBackground:
         self._due = LEARNING_FRAMES if is_full else min(2 * len(window), LEARNING_FRAMES)
 
     def segment(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
-        """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 255 in the foreground."""
+        """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
         if light is not self._light:  # so that not every frame need be evened out
             self._light = light
             self._lit, *self._range = (light.cast_on(image) for image in (self.image, *self._limits))
-        within = cv2.inRange(frame_bgr, *self._range)
-        mask = cv2.bitwise_not(within)
-        changed = np.flatnonzero(within == 0)
-        mask.ravel()[changed[is_shadow_at(changed, frame_bgr, self._lit)]] = 0
+        changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
+        mask = np.zeros(frame_bgr.shape[:2], np.uint8)
+        mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)
         return mask
 
 

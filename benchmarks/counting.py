@@ -2,10 +2,10 @@
 
     python -m benchmarks.counting CLIP [--model MODEL]
 
-Whole runs are processes of their own on one thread, in turn, and processor time is compared, so that the
-ratios hold on a noisy machine. Stages are timed on the same frames, in turn, and the best of the repeats
-counts. Memory is the peak of a process that counts 100 frames, and of one that counts the clip looped to
-10,000.
+Whole runs are processes of their own on one core, in turn, and processor time is compared, so that the ratios
+hold on a noisy machine. Stages are timed on the same frames, in turn, and the best of the repeats counts. By
+the clock, a second thread decodes. Memory is the peak of such a process that counts 100 frames, and of one
+that counts the clip looped to 10,000.
 """
 
 import os
@@ -31,7 +31,7 @@ from .plain import plain_features
 from .tables import Table
 
 _DECODE = """
-video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1])
+video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG)
 while video.read()[0]:
     pass
 """
@@ -44,23 +44,26 @@ for row in crowdcount.count(sys.argv[1], model=sys.argv[2] or None):
     pass
 """
 _MEASURED = """
-import resource, sys, time
+import os, sys, time
+if hasattr(os, "sched_setaffinity"):  # neither FFmpeg nor the counting then has a second thread
+    os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 import cv2, crowdcount
 cv2.setNumThreads(1)
 crowdcount.count, crowdcount.open_counting, crowdcount.default_model()
 began = time.process_time()
 {code}
-print(time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(time.process_time() - began)
 """
 _CLOCK = """
-import sys, time
+import resource, sys, time
 import cv2, crowdcount
 cv2.setNumThreads(1)
 with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
     began = time.perf_counter()
     for row in counting.frames():
         pass
-    print(time.perf_counter() - began, 0)
+    print(time.perf_counter() - began)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 _START = """
 import sys, time
@@ -70,19 +73,18 @@ from crowdcount.video import open_source
 crowdcount.default_model()
 with open_source(sys.argv[1]) as source:
     next(source.frames())
-print(time.process_time() - began, 0)
+print(time.process_time() - began)
 """
 
 
-def run_alone(code: str, *arguments: str) -> tuple[float, float]:
-    """Processor time in seconds, without the imports, and peak memory in MiB of code in its own process;
-    what a whole program prints of itself."""
+def run_alone(code: str, *arguments: str) -> list[float]:
+    """What code in a process of its own prints: processor time in seconds, without the imports; of `_CLOCK`
+    the time by the clock, and the peak memory in MiB."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     program = code if code in (_START, _CLOCK) else _MEASURED.format(code=code)
     command = [sys.executable, "-c", program, *arguments]
     report = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
-    seconds, memory = map(float, report.split())
-    return seconds, memory
+    return [float(number) for number in report.split()]
 
 
 def looped(clip: str, folder: Path, n_frames: int) -> str:
@@ -180,7 +182,7 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
             [run_alone(code, clip, model)[0] for code in (_DECODE, _LOOK, _COUNT, _START, _CLOCK)]
             for _ in range(runs)
         ]
-        memory = [run_alone(_COUNT, path, model)[1] for path in (short, long)]
+        memory = [run_alone(_CLOCK, path, model)[1] for path in (short, long)]
     video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG)
     n_frames = 0
     while video.grab():
@@ -192,11 +194,11 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
     for name, milliseconds in stage_times(clip, model, sampled, runs).items():
         rows.append([name, milliseconds, milliseconds / (per_frame * decoding)])
     rows.append(["decoding and counting, whole run", per_frame * (counting - looking), ratio])
-    notes = (f"{clip}: {n_frames} frames; processor time on one thread, the best of {runs}.",)
+    notes = (f"{clip}: {n_frames} frames; processor time on one core, the best of {runs}.",)
     header = ["stage", "ms a frame", "times decoding"]
     click.echo(Table("Counting, stage by stage", header, rows, notes).markdown())
     click.echo(
-        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one thread; "
+        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one core; "
         f"{n_frames / clock:.0f} by the clock while a second thread decodes)"
     )
     click.echo(f"looking at the footage beforehand: {looking:.1f} s; start to the first frame: {start:.2f} s")

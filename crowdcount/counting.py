@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from features.foreground import LEARNING_FRAMES
@@ -132,12 +133,15 @@ class Counting:
             return None
         return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self.every))
 
-    def frames(self, *, ahead: bool = True) -> Iterator[CountedFrame]:
+    def frames(self, *, ahead: bool | None = None) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails.
 
-        With `ahead`, a second thread decodes meanwhile: faster, but not where other processes keep all cores
-        busy anyway. Dropping frames of a live source (`latest`) needs it.
+        With `ahead`, a second thread decodes meanwhile: by default where there is a second core. It costs a
+        little where other processes keep all cores busy anyway. Dropping frames of a live source (`latest`)
+        needs it.
         """
+        if ahead is None:
+            ahead = self._latest or cv2.getNumberOfCPUs() > 1
         counted = self._counted(self._source.frames(self._start, self._end, self.every), ahead)
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted

@@ -17,7 +17,7 @@ def test_counting_benchmark_prints_ratio_and_memory(tmp_path):
     assert result.exit_code == 0
     for line in (
         r"\| local binary patterns +\| [\d.]+ +\| [\d.]+ +\|",
-        r"ratio to decoding: \d+\.\d \(\d+ frames/s on one thread; \d+ by the clock while a second",
+        r"ratio to decoding: \d+\.\d \(\d+ frames/s on one core; \d+ by the clock while a second",
         r"start to the first frame: \d\.\d\d s",
         r"peak memory: \d+ MiB after 100 frames, \d+ MiB after 110\n",
     ):

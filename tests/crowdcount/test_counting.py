@@ -126,6 +126,13 @@ class TestRows:
             rows += [item.row for item in here]
         assert rows == list(count(clip, model=trained.model))
 
+    @pytest.mark.parametrize("cores", [1, 2])
+    def test_a_second_thread_decodes_where_there_is_a_core_for_it(self, monkeypatch, clip, trained, cores):
+        monkeypatch.setattr(cv2, "getNumberOfCPUs", lambda: cores)
+        with open_counting(clip, model=trained.model) as counting:
+            next(counting.frames())
+            assert bool(readers()) == (cores > 1)
+
     def test_a_model_for_any_scene_sums_its_cells(self, street, cell_model):
         with open_counting(street.frames, model=cell_model, scene=street.scene, every=2) as counting:
             assert counting.scene is street.scene
@@ -213,7 +220,8 @@ class TestProgress:
 
 
 class TestClosing:
-    def test_in_the_middle_leaves_nothing_behind(self, clip, trained):
+    def test_in_the_middle_leaves_nothing_behind(self, monkeypatch, clip, trained):
+        monkeypatch.setattr(cv2, "getNumberOfCPUs", lambda: 2)
         before = open_files()
         rows = count(clip, model=trained.model)
         assert [next(rows).frame for _ in range(3)] == [0, 1, 2]

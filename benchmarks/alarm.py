@@ -20,9 +20,9 @@ from sklearn.svm import SVC
 
 from benchmarks.data import DataError, data_file
 from benchmarks.tables import Table
-from crowdcount.alarm import open_measuring
-from crowdcount.alarm_training import COSTS, KERNELS, N_BLOCKS, train_alarm
-from crowdcount.datasets import load_dataset
+from crowdcount.alarm.measuring import open_measuring
+from crowdcount.alarm.training import COSTS, KERNELS, N_BLOCKS, train_alarm
+from crowdcount.learning.datasets import load_dataset
 
 EVERY = 5
 CALLED = 0.75

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.data import DataError, data_file
 from benchmarks.papers.hlr import dice_index
 from benchmarks.tables import Table
-from crowdcount.datasets import Dataset, load_dataset
-from crowdcount.regressors import N_REFINEMENTS
-from crowdcount.training import Fitting, measure_labelled
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.fitting import Fitting, measure_labelled
+from crowdcount.learning.regressors import N_REFINEMENTS
 from models import out_of_fold
 
 SHARE = 0.1

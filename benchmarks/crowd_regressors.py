@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from crowdcount.regressors import ROBUST_COEF0S, ROBUST_LAMBDAS, RobustKernelSetting
+from crowdcount.learning.regressors import ROBUST_COEF0S, ROBUST_LAMBDAS, RobustKernelSetting
 from models import CountRegressor, HuberLossRegressor
 
 Candidates = dict[str, BaseEstimator]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import wavfile
 
-from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.learning.datasets import Dataset, load_dataset
 
 PROJECT = Path(__file__).resolve().parent.parent
 

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.data import FOOTAGE, DataError, labelled_footage
 from benchmarks.tables import Table
 from crowdcount.counting import make_pipeline, scene_of_footage
+from crowdcount.learning.training import evaluate
 from crowdcount.model import CounterModel, default_model
 from crowdcount.scene import Scene, estimate_scene, for_estimation, import_scene, scene_from
-from crowdcount.training import evaluate
 from crowdcount.video import open_source
 from samples.scenes import SceneSpec, random_spec
 from samples.simulation import Simulation

@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.data import FOOTAGE, DataError, data_file, labelled_footage
 from benchmarks.tables import Table
-from crowdcount.datasets import load_dataset
+from crowdcount.learning.datasets import load_dataset
+from crowdcount.learning.training import evaluate, train
 from crowdcount.model import CounterModel, default_model
-from crowdcount.training import evaluate, train
 from models import count_interval, fit_correction, leave_one_out, renewed_quantile
 
 SIZES = (5, 10, 25)

@@ -13,21 +13,21 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOMES = {
-    "audit_labels": "audit",
+    "audit_labels": "learning.audit",
     "count": "counting",
     "open_counting": "counting",
-    "load_dataset": "datasets",
+    "load_dataset": "learning.datasets",
     "CrowdCountError": "errors",
     "default_model": "model",
     "load_model": "model",
     "FrameCount": "results",
     "estimate_scene": "scene",
     "load_scene": "scene",
-    "recalibrate": "recalibration",
+    "recalibrate": "learning.recalibration",
     "scene_from": "scene",
-    "suggest": "suggestion",
-    "evaluate": "training",
-    "train": "training",
+    "suggest": "learning.suggestion",
+    "evaluate": "learning.training",
+    "train": "learning.training",
     "parse_position": "video",
 }
 

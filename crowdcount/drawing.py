@@ -16,8 +16,8 @@ from .results import FrameCount
 from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_error, partial_path
 
 if TYPE_CHECKING:
-    from .compression import Compression
     from .forecast import Forecast
+    from .learning.compression import Compression
     from .profile import Profile
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")

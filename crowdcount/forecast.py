@@ -16,7 +16,7 @@ from models.functional import fill_gaps
 from .drawing import PLOT_SUFFIXES, plot_forecast
 from .errors import DatasetError, OutputError
 from .results import FORMATS, count_cell, open_rows, read_counts, read_start_time, time_cells
-from .storage import check_writable, same_file
+from .storage import check_writable, refuse_to_replace
 
 #: Without this many whole periods there is nothing to learn from and to test on.
 MIN_PERIODS = 4
@@ -364,8 +364,7 @@ def forecast_files(
         raise OutputError(f"cannot write {output}: expected a name ending in {known}")
     written = [output] * (output != "-") + [str(plot)] * (plot is not None)
     for path in written:
-        if any(same_file(Path(path), Path(file)) for file in paths):
-            raise OutputError(f"{path} would be written over, but is read too; choose another name")
+        refuse_to_replace(path, *paths)
         check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
     made = forecast(load_series(paths), period_s, steps, level)
     columns = {"time_s": float}

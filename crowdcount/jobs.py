@@ -24,16 +24,16 @@ from .pages import PAGE_SUFFIXES
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
-from .storage import atomic_path, check_writable, same_file, set_aside
+from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
 from .video import open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
-    from .audit import Audit
-    from .compression import Compression
-    from .datasets import Dataset
-    from .recalibration import Recalibration
-    from .suggestion import Suggestion
-    from .training import Evaluation, Training
+    from .learning.audit import Audit
+    from .learning.compression import Compression
+    from .learning.datasets import Dataset
+    from .learning.recalibration import Recalibration
+    from .learning.suggestion import Suggestion
+    from .learning.training import Evaluation, Training
 
 PICTURE_SUFFIXES = (".png", ".jpg")
 SCENE_SUFFIXES = (".json", ".npz")
@@ -41,6 +41,10 @@ SCENE_SUFFIXES = (".json", ".npz")
 BUNDLED = "bundled"
 #: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
 Show = Callable[[str, int, int | None, float | None], None]
+
+
+def show_nothing(phase: str, done: int, total: int | None, people: float | None) -> None:
+    """The progress of a job that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -216,9 +220,7 @@ def plan_counting(
             who = f"{label} and {other} would both" if several else "two results would"
             raise OutputError(f"{who} be written to {path}; count them one by one and choose names with -o")
     for _, path in written:
-        read = next((file for file in (*sources, *keep) if same_file(path, Path(file))), None)
-        if read is not None:
-            raise OutputError(f"{path} would be written over, but is read too; choose another name")
+        refuse_to_replace(path, *sources, *keep)
     return jobs
 
 
@@ -422,7 +424,7 @@ def suggest_frames(
         CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, which must not be
         there: it may hold counts.
     size, fps
-        As for `crowdcount.suggestion.suggest`.
+        As for `crowdcount.learning.suggestion.suggest`.
     pictures : path, optional
         Folder for the frames as pictures.
     scene : path, optional
@@ -433,13 +435,13 @@ def suggest_frames(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    from .suggestion import suggest, write_pictures, write_suggestions
+    from .learning.suggestion import suggest, write_pictures, write_suggestions
 
     written = f"{source_stem(source)}.labels.csv" if output is None else output
     if output is None and Path(written).exists():
         raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
     if written != "-":
-        _refuse_to_replace(written, source, scene)
+        refuse_to_replace(written, source, scene)
         check_writable(written)
     loaded_scene = None if scene is None else load_scene(scene)
     with watcher.progress() as show:
@@ -483,9 +485,9 @@ def train_model(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    from .training import train
+    from .learning.training import train
 
-    _refuse_to_replace(model_path, path, scene, counts, mot)
+    refuse_to_replace(model_path, path, scene, counts, mot)
     check_writable(model_path)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
     with watcher.progress() as show:
@@ -521,7 +523,7 @@ def evaluate_model(
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
-    from .training import evaluate
+    from .learning.training import evaluate
 
     loaded = default_model() if model is None else load_model(model)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
@@ -563,12 +565,12 @@ def audit_dataset(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    from .audit import audit_labels, write_audit_page, write_audit_table
+    from .learning.audit import audit_labels, write_audit_page, write_audit_table
 
     for file, suffixes in ((output, ()), (html, PAGE_SUFFIXES)):
         if file is None or (file == "-" and file is output):
             continue
-        _refuse_to_replace(file, path, scene, counts, mot)
+        refuse_to_replace(file, path, scene, counts, mot)
         check_writable(file, suffixes)
     if output is not None and html is not None and same_file(Path(output), Path(html)):
         raise OutputError(f"the table and the page would both be written to {html}; choose two names")
@@ -613,10 +615,10 @@ def recalibrate_model(
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
-    from .recalibration import recalibrate
+    from .learning.recalibration import recalibrate
 
     written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
-    _refuse_to_replace(written, model, path, scene, counts, mot)
+    refuse_to_replace(written, model, path, scene, counts, mot)
     check_writable(written)
     loaded = default_model() if model == BUNDLED else load_model(model)
     labels = {"counts": counts, "mot": mot, "annotated": annotated}
@@ -644,7 +646,7 @@ def compress_model(
     output : path, optional
         Model file to write; by default `<stem>.compressed.npz` in the working folder.
     prototypes : int, optional
-        How many; see `crowdcount.compression.compress`.
+        How many; see `crowdcount.learning.compression.compress`.
     plot : path, optional
         Picture to draw of the error against the number of prototypes.
     watcher : Watcher
@@ -653,13 +655,13 @@ def compress_model(
     ------
     ModelError, OutputError
     """
-    from .compression import compress
+    from .learning.compression import compress
 
     written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
-    _refuse_to_replace(written, model)
+    refuse_to_replace(written, model)
     check_writable(written)
     if plot is not None:
-        _refuse_to_replace(plot, model, written)
+        refuse_to_replace(plot, model, written)
         check_writable(plot, PLOT_SUFFIXES)
     loaded = load_model(model)
     with watcher.progress() as show:
@@ -680,7 +682,7 @@ def explain_model(
     model : path
         Model file.
     footage : path
-        What the model was trained on; see `crowdcount.explain.explain`.
+        What the model was trained on; see `crowdcount.learning.explain.explain`.
     output : path, optional
         Page to write; by default `<stem>.explained.html` in the working folder.
     watcher : Watcher
@@ -689,10 +691,10 @@ def explain_model(
     ------
     ModelError, VideoError, OutputError
     """
-    from .explain import explain
+    from .learning.explain import explain
 
     written = f"{Path(model).stem}.explained.html" if output is None else str(output)
-    _refuse_to_replace(written, model, footage)
+    refuse_to_replace(written, model, footage)
     check_writable(written, PAGE_SUFFIXES)
     with watcher.progress() as show:
         show(f"looking at {footage}", 0, None, None)
@@ -713,7 +715,7 @@ def _measuring(show: Show) -> Callable[[int, int], None]:
 
 def _load_dataset(path, scene, labels, watcher, show) -> tuple["Dataset", Scene | None]:
     """A data set with its labels, and the scene of a file if one is given; tells the watcher."""
-    from .datasets import load_dataset
+    from .learning.datasets import load_dataset
 
     show(f"looking at {path}", 0, None, None)
     loaded_scene = None if scene is None else load_scene(scene)
@@ -735,9 +737,3 @@ def is_foreign(path: Path) -> bool:
     ours = ",".join(COLUMNS[:2]).encode()
     with path.open("rb") as file:
         return file.read(len(ours)) not in (ours, b"")
-
-
-def _refuse_to_replace(written: str | Path, *read: str | Path | None) -> None:
-    """OutputError when a file to write is one of those that are read."""
-    if any(file is not None and same_file(Path(written), Path(file)) for file in read):
-        raise OutputError(f"{written} would be written over, but is read too; choose another name")

@@ -136,9 +136,9 @@ class CounterModel:
     profile : CurvePredictor or None
         From a frame's features to its density over the depth of the scene; None when that was not trained.
     examples : Examples or None
-        What `crowdcount.compression` needs; None in most models.
+        What `crowdcount.learning.compression` needs; None in most models.
     prototypes : Prototypes or None
-        What `crowdcount.explain` shows; None unless it is compressed.
+        What `crowdcount.learning.explain` shows; None unless it is compressed.
     offset : float
         People to add to the sum over the cells; 0 unless a model that counts per cell was recalibrated.
     person_height : float or None

@@ -397,5 +397,11 @@ def same_file(one: Path, other: Path) -> bool:
         return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))
 
 
+def refuse_to_replace(written: str | Path, *used: str | Path | None) -> None:
+    """OutputError when a file to write is one of those that are read, or written otherwise."""
+    if any(file is not None and same_file(Path(written), Path(file)) for file in used):
+        raise OutputError(f"{written} would be written over, but is used otherwise too; choose another name")
+
+
 def _one_line(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)[:120]

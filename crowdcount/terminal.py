@@ -13,15 +13,16 @@ from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
-    from .alarm import AlarmSummary
-    from .alarm_training import AlarmTraining
-    from .audit import Audit
-    from .compression import Compression
-    from .datasets import Dataset
+    from .alarm.training import AlarmTraining
+    from .alarm.watching import AlarmSummary
     from .forecast import Forecast
-    from .profile_training import ProfileFit
-    from .recalibration import Recalibration
-    from .training import DirectionsFit, Evaluation, RemovedLabel, Training
+    from .learning.audit import Audit
+    from .learning.compression import Compression
+    from .learning.datasets import Dataset
+    from .learning.fitting import RemovedLabel
+    from .learning.profile_training import ProfileFit
+    from .learning.recalibration import Recalibration
+    from .learning.training import DirectionsFit, Evaluation, Training
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
@@ -187,7 +188,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
 
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     """What a recalibration changed, for people."""
-    from .recalibration import SHORT_STRETCH
+    from .learning.recalibration import SHORT_STRETCH
 
     n, level = found.before.n, found.model.level
     lines = [

@@ -11,8 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks import data, hlr_speed
 from benchmarks.crowd_regressors import hlr_candidates, peers, robust_candidates
 from benchmarks.tables import Table
-from crowdcount.datasets import Dataset
-from crowdcount.training import FeatureTable, Fitting
+from crowdcount.learning.datasets import Dataset
+from crowdcount.learning.fitting import Fitting
+from crowdcount.learning.measuring import FeatureTable
 from models import BlockedKFold, HuberLossRegressor, count_metrics, out_of_fold
 from models.kernels import Kernel
 

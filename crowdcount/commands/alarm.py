@@ -51,7 +51,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
     SOURCE is a recording (a video, a folder or a pattern of images) or a table of features: a CSV file with a
     header, such as the counts of `crowdcount count`. Calls are too crowded, fine or unknown.
     """
-    from ..alarm_training import train_alarm_model
+    from ..alarm.training import train_alarm_model
     from ..results import print_result
     from ..terminal import Terminal, alarm_report
 
@@ -114,7 +114,7 @@ def run(
 
     SOURCE is as for `crowdcount count`, live ones too, or a table of features.
     """
-    from ..alarm import run_alarm
+    from ..alarm.watching import run_alarm
     from ..results import is_terminal_output
     from ..terminal import Terminal, alarm_summary
 

@@ -4,7 +4,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from benchmarks.audit import corrupted, main, measure_set
-from crowdcount.datasets import Dataset
+from crowdcount.learning.datasets import Dataset
 
 
 def test_a_tenth_of_the_labels_is_changed_by_30_to_100_percent():
@@ -46,7 +46,7 @@ def test_absent_data_are_said(monkeypatch, tmp_path):
 
 
 def test_prints_a_table(data_dir, monkeypatch):
-    monkeypatch.setattr("crowdcount.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
+    monkeypatch.setattr("crowdcount.learning.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
     result = CliRunner().invoke(main, ["ucsd-features", "--seeds", "1"], catch_exceptions=False)
     assert result.exit_code == 0
     assert "| ucsd-features | 0.9" in result.output

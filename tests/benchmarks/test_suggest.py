@@ -4,8 +4,8 @@ import numpy as np
 from click.testing import CliRunner
 
 from benchmarks.suggest import curve, errors, evenly, main, plot
-from crowdcount.datasets import Dataset
-from crowdcount.training import measure
+from crowdcount.learning.datasets import Dataset
+from crowdcount.learning.measuring import measure
 
 
 def drawn():
@@ -27,7 +27,7 @@ def test_the_curves_fall_and_are_drawn(tmp_path):
 
 
 def test_what_training_fits_can_be_judged_too(monkeypatch):
-    monkeypatch.setattr("crowdcount.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
+    monkeypatch.setattr("crowdcount.learning.regressors.FEW_FEATURES_LAMBDAS", (1e-3,))
     table, dataset = drawn()
     assert errors(table, dataset, evenly, 25, 2, is_trained=True).mean() < 1.5
 

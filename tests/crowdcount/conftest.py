@@ -16,11 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from crowdcount.batch.catalogue import results as result_files
 from crowdcount.cli import command_line
-from crowdcount.datasets import Dataset, load_dataset
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.training import Training, train
 from crowdcount.model import CounterModel
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import Scene, scene_from
-from crowdcount.training import Training, train
 from models import CountRegressor, HuberLossRegressor
 
 SIZE = WIDTH, HEIGHT = 240, 180

@@ -12,9 +12,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdcount.alarm import Alarm, AlarmEvent, open_events, open_measuring, watch
-from crowdcount.alarm_training import call_errors, train_alarm
-from crowdcount.calls import Calls, assign_calls, read_calls
+from crowdcount.alarm.calls import Calls, assign_calls, read_calls
+from crowdcount.alarm.measuring import open_measuring
+from crowdcount.alarm.training import call_errors, train_alarm
+from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.model import load_model
@@ -342,7 +343,7 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
 
 
 def test_the_second_training_measures_nothing(clip, alarm_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdcount.alarm.learn_scene", None)  # what measuring begins with
+    monkeypatch.setattr("crowdcount.alarm.measuring.learn_scene", None)  # what measuring begins with
     path, _, scene = clip
     folder = alarm_file[0].parent
     train = "alarm", "train", path, "--labels", folder / "calls.csv", "-m", tmp_path / "again.npz"
@@ -482,7 +483,7 @@ def test_nothing_is_left_of_a_window_without_frames(clip, alarm_file, tmp_path):
 
 
 def test_two_results_of_one_name_are_refused(clip, alarm_file, tmp_path):
-    from crowdcount.alarm import run_alarm
+    from crowdcount.alarm.watching import run_alarm
     from crowdcount.terminal import Terminal
 
     with pytest.raises(OutputError, match="used otherwise"):

@@ -11,11 +11,12 @@ import cv2
 import numpy as np
 import pytest
 
-from crowdcount.audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
-from crowdcount.datasets import Dataset
-from crowdcount.regressors import HuberLossSetting
+from crowdcount.learning.audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
+from crowdcount.learning.datasets import Dataset
+from crowdcount.learning.fitting import RemovedLabel
+from crowdcount.learning.regressors import HuberLossSetting
+from crowdcount.learning.training import train
 from crowdcount.scene import scene_from
-from crowdcount.training import RemovedLabel, train
 
 #: Frame, and the wrong count it is given; 500 + row in the data set's own numbering.
 WRONG = {17: 12.0, 55: 0.0, 56: 40.0, 102: 25.0, 181: 1.0}

@@ -20,9 +20,9 @@ import pytest
 
 from crowdcount import jobs
 from crowdcount.cli import check_packages, command_line
-from crowdcount.datasets import UCSD_FEATURES
 from crowdcount.errors import CrowdCountError
 from crowdcount.jobs import CountSummary, plan_counting, source_stem
+from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
 from crowdcount.results import FORMATS, FrameCount, read_counts
 from crowdcount.scene import Scene, load_scene, scene_from
@@ -568,7 +568,7 @@ class TestAudit:
     @pytest.mark.parametrize(
         ("options", "code", "said"),
         [
-            ("-o wrong.csv", 1, "is read too"),
+            ("-o wrong.csv", 1, "is used otherwise too"),
             ("-o a.html --html a.html", 1, "choose two names"),
             ("--html a.pdf", 1, "expected a name ending in .html"),
             ("-o missing/a.csv", 1, "create it first"),

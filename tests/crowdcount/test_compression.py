@@ -8,15 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 from crowdcount.cli import command_line
-from crowdcount.compression import SIZES, compress
-from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.explain import explain
 from crowdcount.jobs import compress_model
+from crowdcount.learning.compression import SIZES, compress
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.explain import explain
+from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
 from crowdcount.storage import load_arrays, save_arrays
 from crowdcount.terminal import Terminal
-from crowdcount.training import train
 from models.predictor import standardised
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_compressed_is_said(trained, compressed, rbf):
 
 
 def test_rbf_kernels_learn_from_few_thousand_frames_at_most(monkeypatch, frames):
-    monkeypatch.setattr("crowdcount.training.DUAL_ROWS", 20)
+    monkeypatch.setattr("crowdcount.learning.training.DUAL_ROWS", 20)
     with pytest.raises(DatasetError, match="at most 20 labelled frames"):
         train(frames, kernel="rbf")
 
@@ -194,9 +194,9 @@ def test_the_commands(rbf, street, tmp_path, monkeypatch):
 
 def test_malls_model_needs_20_prototypes_at_most(data_dir, monkeypatch):
     """Within 2 % of its error, on the published features; few settings are tried, to be done soon."""
-    monkeypatch.setattr("crowdcount.regressors.WIDTHS", (0.1,))
-    monkeypatch.setattr("crowdcount.regressors.RBF_LAMBDAS", (1e-5,))
-    monkeypatch.setattr("crowdcount.regressors.N_REFINEMENTS", 0)
+    monkeypatch.setattr("crowdcount.learning.regressors.WIDTHS", (0.1,))
+    monkeypatch.setattr("crowdcount.learning.regressors.RBF_LAMBDAS", (1e-5,))
+    monkeypatch.setattr("crowdcount.learning.regressors.N_REFINEMENTS", 0)
     dataset = load_dataset(data_dir / "mall" / "mall_feat.mat")
     model = train(dataset, frames="1-800", kernel="rbf").model
     found = compress(replace(model, facts={}), 20)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.io import loadmat, savemat
 
-from crowdcount.datasets import Dataset, load_dataset, points_inside
 from crowdcount.errors import CrowdCountError, DatasetError, VideoError
+from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
 from crowdcount.scene import Scene
 from crowdcount.video import open_source
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from crowdcount import regressors, training
 from crowdcount.cli import command_line
-from crowdcount.datasets import Dataset, load_dataset
-from crowdcount.directions import by_direction, track_speeds
 from crowdcount.drawing import draw_overlay, plot_counts
 from crowdcount.errors import DatasetError, ModelError, SceneError
+from crowdcount.learning import fitting, regressors
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.directions import by_direction, track_speeds
 from crowdcount.model import load_model
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
 from crowdcount.scene import load_scene, parse_axis, scene_from
@@ -140,7 +140,7 @@ def _few_choices():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regressors, "COEF0S", (1.0,))
         patch.setattr(regressors, "LAMBDAS", (1e-3, 1e-2))
-        patch.setattr(training, "LOCAL_LAMBDAS", (1e-3,))
+        patch.setattr(fitting, "LOCAL_LAMBDAS", (1e-3,))
         yield
 
 

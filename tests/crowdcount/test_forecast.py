@@ -183,7 +183,7 @@ def test_wrong_periods_are_refused(text):
 
 def test_no_input_is_written_over(tmp_path):
     path = write(tmp_path / "a.csv", np.tile(WAVE, 6))
-    with pytest.raises(OutputError, match="is read too"):
+    with pytest.raises(OutputError, match="is used otherwise too"):
         forecast_files([path], output=str(path), steps=24)
     with pytest.raises(OutputError, match=r"ending in \.csv or"):
         forecast_files([path], output="a.txt", steps=24)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from crowdcount.datasets import Dataset
-from crowdcount.local_counts import BODY_BELOW_HEAD, body_centres, local_counts
+from crowdcount.learning.datasets import Dataset
+from crowdcount.learning.local_counts import BODY_BELOW_HEAD, body_centres, local_counts
 from crowdcount.scene import Scene
 
 

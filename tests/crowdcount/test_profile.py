@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
-from crowdcount import profile_training
 from crowdcount.cli import command_line
-from crowdcount.datasets import Dataset
 from crowdcount.drawing import draw_overlay, plot_counts
 from crowdcount.errors import DatasetError, ModelError
+from crowdcount.learning import profile_training
+from crowdcount.learning.datasets import Dataset
+from crowdcount.learning.profile_training import fit_profile, label_profiles
 from crowdcount.model import load_model
 from crowdcount.profile import N_BANDS, Depth, Profile, density, depth_distance, open_profiles, scaled_to
-from crowdcount.profile_training import fit_profile, label_profiles
 from crowdcount.results import FrameCount, read_counts
 from crowdcount.scene import scene_from
 from features.perspective import depth_cells

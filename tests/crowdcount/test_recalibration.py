@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from crowdcount.cli import command_line
 from crowdcount.counting import count
-from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.recalibration import recalibrate
+from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
-from crowdcount.recalibration import recalibrate
 from crowdcount.terminal import describe_model
-from crowdcount.training import evaluate, train
 from models import Correction
 from samples.make import main as make_clip
 

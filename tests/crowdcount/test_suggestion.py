@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from crowdcount.cli import command_line
-from crowdcount.datasets import load_dataset
 from crowdcount.errors import DatasetError
-from crowdcount.suggestion import suggest
+from crowdcount.learning.datasets import load_dataset
+from crowdcount.learning.suggestion import suggest
 from samples.make import main as make_clip
 
 
@@ -31,7 +31,7 @@ def test_rare_situations_are_among_few_frames(make_street, tmp_path):
 
 
 def test_long_footage_is_thinned_out(monkeypatch, street):
-    monkeypatch.setattr("crowdcount.suggestion.MAX_CANDIDATES", 20)
+    monkeypatch.setattr("crowdcount.learning.suggestion.MAX_CANDIDATES", 20)
     told = []
     chosen = suggest(str(street.frames), 5, scene=street.scene, progress=lambda *one: told.append(one))
     assert all(one.frame % 3 == 0 for one in chosen)

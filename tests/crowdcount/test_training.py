@@ -7,13 +7,15 @@ import cv2
 import numpy as np
 import pytest
 
-from crowdcount.datasets import Dataset, load_dataset
 from crowdcount.errors import DatasetError, ModelError
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
+from crowdcount.learning.measuring import FeatureTable, measure
+from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting
+from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
-from crowdcount.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting
 from crowdcount.scene import scene_from
 from crowdcount.terminal import training_report
-from crowdcount.training import MIN_LABELS, N_BLOCKS, FeatureTable, Fitting, evaluate, measure, train
 from models import count_interval, count_metrics
 
 

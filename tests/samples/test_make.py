@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from crowdcount.datasets import load_dataset
 from crowdcount.errors import OutputError
+from crowdcount.learning.datasets import load_dataset
 from crowdcount.scene import load_scene
 from samples.make import main, write_clip
 from samples.scenes import preset

@@ -12,19 +12,19 @@ from models import transductive_design
 from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
-from .counting import ASSUMED_RATE, learn_scene, scene_of_footage
-from .errors import DatasetError
-from .pipeline import Pipeline
-from .results import open_rows
-from .scene import Scene
-from .storage import atomic_path, output_errors
-from .video import Position, VideoSource, open_source
+from ..counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from ..errors import DatasetError
+from ..pipeline import Pipeline
+from ..results import open_rows
+from ..scene import Scene
+from ..storage import atomic_path, output_errors
+from ..video import Position, VideoSource, open_source
 
 #: Frames that are looked at to choose among, evenly spread over the footage.
 MAX_CANDIDATES = 1000
 #: No two chosen frames are nearer than this share of their mean distance.
 LEAST_DISTANCE = 0.25
-#: coef0 of the quadratic kernel of each view: as training's, see `crowdcount.regressors.COEF0S`.
+#: coef0 of the quadratic kernel of each view: as training's, see `crowdcount.learning.regressors.COEF0S`.
 COEF0 = 3.0
 #: Columns of the file of labels that is to be filled in.
 COLUMNS = {"frame": int, "time_s": float, "count": float}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import DatasetError
-from .scene import Scene
-from .storage import read_mat, read_npz
-from .video import IMAGE_SUFFIXES, SourceInfo, open_source
+from ..errors import DatasetError
+from ..scene import Scene
+from ..storage import read_mat, read_npz
+from ..video import IMAGE_SUFFIXES, SourceInfo, open_source
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
 UCSD_FPS = 10.0

@@ -18,10 +18,10 @@ from models import (
     out_of_fold,
 )
 
+from ..errors import DatasetError
+from ..profile import N_BANDS, Depth, density, depth_distance, scaled_to
+from ..scene import Scene
 from .datasets import Dataset
-from .errors import DatasetError
-from .profile import N_BANDS, Depth, density, depth_distance, scaled_to
-from .scene import Scene
 
 #: What is tried by blocked cross-validation: coef0 of the quadratic kernel (x·z / d + coef0)², and the weight
 #: of the norm. At the best of these the Huber losses are tried too.

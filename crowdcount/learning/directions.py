@@ -6,9 +6,9 @@ import numpy as np
 
 from features.motion import STANDING_SPEED
 
+from ..errors import DatasetError
+from ..scene import Scene
 from .datasets import Dataset, box_centres, points_inside
-from .errors import DatasetError
-from .scene import Scene
 
 #: A person's speed is that between the first and the last place within this time before and after, seconds.
 TRACKED_S = 0.5

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .datasets import csv_lines
-from .errors import DatasetError, VideoError
-from .video import Position, parse_position
+from ..errors import DatasetError, VideoError
+from ..learning.datasets import csv_lines
+from ..video import Position, parse_position
 
 #: What a cell may say, in small letters, and the vote that it is; NaN: no vote.
 WORDS = {"too crowded": 1.0, "crowded": 1.0, "1": 1.0, "fine": 0.0, "ok": 0.0, "0": 0.0}

@@ -11,14 +11,14 @@ import numpy as np
 from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
 from models.predictor import column_statistics, standardised
 
-from .alarm import KIND, check_targets, is_table, open_measuring, show_nothing
-from .cache import kept
+from ..errors import DatasetError
+from ..jobs import Show, Watcher, show_nothing
+from ..learning.cache import kept
+from ..model import CounterModel
+from ..scene import load_scene
+from ..storage import check_writable, refuse_to_replace
 from .calls import Calls, assign_calls, read_calls
-from .errors import DatasetError
-from .jobs import Show, Watcher
-from .model import CounterModel
-from .scene import load_scene
-from .storage import check_writable
+from .measuring import KIND, is_table, open_measuring
 
 N_BLOCKS = 5
 MIN_CALLS = 2 * N_BLOCKS
@@ -96,7 +96,7 @@ def train_alarm(
     source : str
         Footage or a table of features, see `open_measuring`; a recording, not a stream.
     labels : path
-        CSV file of calls, see `crowdcount.calls.read_calls`.
+        CSV file of calls, see `crowdcount.alarm.calls.read_calls`.
     scene : path, optional
         Scene file.
     every, fps
@@ -271,7 +271,7 @@ def train_alarm_model(
     **options,
 ) -> AlarmTraining:
     """Train an alarm, as `train_alarm` with its `options`, and save it as `model`."""
-    check_targets([model], [source, labels, scene])
+    refuse_to_replace(model, source, labels, scene)
     check_writable(model)
     with watcher.progress() as show:
         training = train_alarm(source, labels, scene=scene, show=show, **options)

@@ -8,10 +8,10 @@ import numpy as np
 
 from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
 
+from ..model import CounterModel
+from ..scene import Scene
 from .datasets import Dataset
-from .model import CounterModel
-from .scene import Scene
-from .training import Progress, measure_for, selected
+from .measuring import Progress, measure_for, selected
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
+from ..drawing import draw_annotations, plot_labels
+from ..pages import Markup, paragraph, picture, section, table, write_page
+from ..results import print_result
+from ..scene import Scene
+from ..storage import atomic_path
+from ..video import Position, open_source
 from .datasets import Dataset
-from .drawing import draw_annotations, plot_labels
-from .pages import Markup, paragraph, picture, section, table, write_page
+from .fitting import Fitting, RemovedLabel, measure_labelled
+from .measuring import Progress
 from .regressors import N_REFINEMENTS, HuberLossSetting
-from .results import print_result
-from .scene import Scene
-from .storage import atomic_path
-from .training import Fitting, Progress, RemovedLabel, measure_labelled
-from .video import Position, open_source
 
 AUDIT_COLUMNS = ("rank", "frame", "label", "prediction", "refinement")
 #: Labels of a page that are shown with their frame, the oddest ones: a page of more would be slow to open.
@@ -85,7 +86,7 @@ def audit_labels(
     Parameters
     ----------
     dataset, frames, scene, cache, progress
-        As for `crowdcount.training.train`.
+        As for `crowdcount.learning.training.train`.
 
     Raises
     ------

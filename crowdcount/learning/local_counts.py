@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from ..scene import Scene
 from .datasets import Dataset, box_centres
-from .scene import Scene
 
 #: A dot lies on the head; the body's centre is this share of a person's height below it.
 BODY_BELOW_HEAD = 0.42

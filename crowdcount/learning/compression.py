@@ -21,8 +21,8 @@ from models import (
 from models.kernels import KernelSum, evaluate
 from models.selection import SELECTIONS
 
-from .errors import ModelError
-from .model import CounterModel, Examples, Prototypes
+from ..errors import ModelError
+from ..model import CounterModel, Examples, Prototypes
 
 #: Numbers of prototypes that are tried.
 SIZES = (20, 15, 10, 7, 5, 3, 2, 1)

@@ -8,9 +8,9 @@ import numpy as np
 
 import features
 
-from .errors import DatasetError
-from .scene import Scene
-from .storage import check_writable, load_arrays, output_errors, save_arrays
+from ..errors import DatasetError
+from ..scene import Scene
+from ..storage import check_writable, load_arrays, output_errors, save_arrays
 
 #: Version of the layout of a file.
 VERSION = 1
@@ -67,7 +67,7 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     for file in [*_source_files(source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    digest.update(Path(__file__).with_name("pipeline.py").read_bytes())
+    digest.update(Path(__file__).parent.with_name("pipeline.py").read_bytes())
     return digest.hexdigest()
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import DatasetError, ModelError
-from .model import CounterModel, Prototypes
-from .pages import Markup, paragraph, picture, section, table, write_page
-from .video import Position, open_source
+from ..errors import DatasetError, ModelError
+from ..model import CounterModel, Prototypes
+from ..pages import Markup, paragraph, picture, section, table, write_page
+from ..video import Position, open_source
 
 PICTURE_WIDTH = 240
 
@@ -19,7 +19,7 @@ def explain(model: CounterModel, footage: str | Path, path: str | Path) -> None:
     Parameters
     ----------
     model : CounterModel
-        Compressed (`crowdcount.compression.compress`).
+        Compressed (`crowdcount.learning.compression.compress`).
     footage : path
         The footage it was trained on, or the folder of the data set.
     path : path

@@ -1,0 +1,1 @@
+"""Alarms: what too crowded means is learnt from operators' rough calls, and footage is watched for it."""

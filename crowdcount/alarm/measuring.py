@@ -1,0 +1,190 @@
+"""What an alarm learns from and judges: the features of footage, or a table of ready-made ones."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from ..errors import DatasetError
+from ..learning.datasets import csv_lines, load_dataset
+from ..pipeline import Pipeline
+from ..scene import Scene
+from ..video import Frame, Position, open_source, read_ahead
+
+#: Kind of an alarm's model file.
+KIND = "alarm"
+#: Regions that an alarm looks at: the whole and six cells. How crowded it is needs less detail than a count.
+GRIDS = ((1, 1), (3, 2))
+TABLE_SUFFIXES = (".csv", ".npz", ".mat")
+_NOT_FEATURES = ("frame", "time_s", "time", "flags")
+_AHEAD = 4
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredFrame:
+    """One frame: its number from 0, seconds since the first one, and features (d,) or None without any."""
+
+    index: int
+    time_s: float
+    features: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Measuring:
+    """Footage or a table of features, opened; made by `open_measuring`.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of str
+        Names of the features.
+    frames : callable
+        Gives the frames (MeasuredFrame), in order, once.
+    expected : int or None
+        About how many frames there are, as far as it is known.
+    scene : Scene or None
+        None for a table.
+    rate : float or None
+        Frames measured per second of footage; None for a table.
+    person_height : float or None
+        See `CounterModel`.
+    is_live : bool
+        Whether the frames come but once, from a camera or a stream.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    frames: Callable[[], Iterator[MeasuredFrame]]
+    expected: int | None = None
+    scene: Scene | None = None
+    rate: float | None = None
+    person_height: float | None = None
+    is_live: bool = False
+
+
+def is_table(source: str) -> bool:
+    """Whether a source is a table of ready-made features rather than footage."""
+    return "://" not in source and Path(source).suffix.lower() in TABLE_SUFFIXES
+
+
+@contextmanager
+def open_measuring(
+    source: str,
+    *,
+    scene: Scene | None = None,
+    start: Position | None = None,
+    end: Position | None = None,
+    every: int = 1,
+    fps: float | None = None,
+    timeout_s: float = 10.0,
+    reconnect_s: float = 0.0,
+    person_height: float | None = None,
+) -> Iterator[Measuring]:
+    """Open footage, or a table of features, for an alarm; closes it in the end.
+
+    Parameters
+    ----------
+    source : str
+        A CSV file with a header of `frame` (else the rows are numbered from 0), `time_s` (else frame / fps)
+        and features, such as the counts of `crowdcount count`; a table of published features (.mat, .npz);
+        or anything that `open_source` takes.
+    scene : Scene, optional
+        By default estimated from the footage.
+    start, end, every, fps, timeout_s, reconnect_s
+        As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
+    person_height : float, optional
+        As for `Pipeline`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError
+    """
+    if is_table(source):
+        columns, rows = _read_table(Path(source), fps or ASSUMED_RATE)
+        within = [
+            row
+            for row in rows
+            if (start is None or start.reached(row.index, row.time_s))
+            and (end is None or not end.reached(row.index, row.time_s))
+        ][::every]
+        if not within:
+            raise DatasetError(f"{source} has no row from {start} to {end}; choose another start or end")
+        yield Measuring(source, columns, lambda: iter(within), len(within))
+        return
+    with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
+        scene = scene_of_footage(opened) if scene is None else scene.fitted(opened.info.size_wh)
+        rate = (opened.info.fps or ASSUMED_RATE) / every
+        pipeline = Pipeline(scene, rate, GRIDS, person_height=person_height)
+
+        def measured(frame: Frame) -> MeasuredFrame:
+            features = None
+            if frame.image_bgr is not None:
+                measurement = pipeline.measure(frame.image_bgr)
+                if "learning" not in measurement.flags:
+                    features = measurement.features.ravel()
+            return MeasuredFrame(frame.index, frame.time_s, features)
+
+        def frames() -> Iterator[MeasuredFrame]:
+            learn_scene(pipeline, opened)
+            with read_ahead(opened.frames(start, end, every), _AHEAD) as decoded:
+                yield from map(measured, decoded)
+
+        length = opened.info.frame_count
+        expected = None if length is None or start or end else math.ceil(length / every)
+        yield Measuring(
+            opened.info.name,
+            tuple(pipeline.schema.names),
+            frames,
+            expected,
+            scene,
+            rate,
+            pipeline.person_height,
+            opened.info.is_live,
+        )
+
+
+def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
+    """Names of the features and the rows of a table; a row with a blank has no features."""
+    if path.suffix.lower() != ".csv":
+        dataset = load_dataset(path)
+        if dataset.features is None:
+            raise DatasetError(f"{path} holds no table of features; give one, or footage")
+        rows = zip(dataset.numbers.tolist(), dataset.features, strict=True)
+        return dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in rows]
+    lines = csv_lines(path)
+    header = [cell.strip() for cell in next(lines, (1, []))[1]]
+    chosen = [k for k, name in enumerate(header) if name not in _NOT_FEATURES]
+    if not chosen or len(set(header)) < len(header):
+        raise DatasetError(f"{path}, line 1: expected a header that names each feature once; add it")
+    rows = []
+    for line, cells in lines:
+        where = f"{path}, line {line}"
+        if len(cells) != len(header):
+            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
+        named = dict(zip(header, cells, strict=True))
+        frame = len(rows)
+        if "frame" in named:
+            frame = int(_number(named["frame"], where))
+        time_s = _number(named["time_s"], where) if "time_s" in named else frame / fps
+        if rows and (frame <= rows[-1].index or time_s < rows[-1].time_s):
+            raise DatasetError(f"{where}: expected frames and times that increase; sort the lines")
+        texts = [cells[k].strip() for k in chosen]
+        features = np.array([_number(text, where) for text in texts]) if all(texts) else None
+        rows.append(MeasuredFrame(frame, time_s, features))
+    if not rows:
+        raise DatasetError(f"{path}: expected a line for each frame, found none")
+    return tuple(header[k] for k in chosen), rows
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DatasetError(f"{where}: expected a number, found {text.strip()[:40]!r}; correct it")
+    return value

@@ -1,0 +1,217 @@
+"""Alarms: footage is watched, and it is told when it gets too crowded and when that is over."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from ..drawing import PLOT_SUFFIXES, plot_alarm
+from ..errors import ModelError, OutputError
+from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
+from ..model import load_model
+from ..results import open_rows, time_cells
+from ..scene import load_scene
+from ..storage import check_writable, refuse_to_replace, set_aside
+from .measuring import KIND, is_table, open_measuring
+
+
+@dataclass(frozen=True)
+class AlarmEvent:
+    """An alarm that is raised or cleared.
+
+    Attributes
+    ----------
+    frame, time_s : int, float
+        The frame at which it is, and its seconds since the first one.
+    event : "raised" or "cleared"
+    since_s : float
+        Since when it has been too crowded, or fine.
+    value : float
+        The decision value of the frame.
+    """
+
+    frame: int
+    time_s: float
+    event: str
+    since_s: float
+    value: float
+
+
+@dataclass
+class Alarm:
+    """An alarm's state: raised and cleared with hysteresis and minimum durations.
+
+    It is raised when the values have been at least `margin` for `raise_after_s` seconds, and cleared when
+    they have been at most -`margin` for `clear_after_s` seconds.
+    """
+
+    margin: float = 0.25
+    raise_after_s: float = 2.0
+    clear_after_s: float = 5.0
+    is_up: bool = False
+    _since_s: float | None = None
+
+    def update(self, frame: int, time_s: float, value: float) -> AlarmEvent | None:
+        """Take the next frame's decision value; the event that it brings about, if any."""
+        turns = value <= -self.margin if self.is_up else value >= self.margin
+        if not turns:
+            self._since_s = None
+            return None
+        if self._since_s is None:
+            self._since_s = time_s
+        if time_s - self._since_s < (self.clear_after_s if self.is_up else self.raise_after_s) - 1e-9:
+            return None
+        since_s, self._since_s = self._since_s, None
+        self.is_up = not self.is_up
+        return AlarmEvent(frame, time_s, "raised" if self.is_up else "cleared", since_s, value)
+
+
+@dataclass
+class AlarmSummary:
+    """What watching came to: frames, those without a value, events, whether the alarm is still raised."""
+
+    frames: int = 0
+    undecided: int = 0
+    events: list[AlarmEvent] = field(default_factory=list)
+    is_up: bool = False
+    seconds: float = 0.0
+
+
+def watch(
+    source: str,
+    model: str | Path,
+    target: str,
+    *,
+    scene: str | Path | None = None,
+    margin: float = 0.25,
+    raise_after_s: float = 2.0,
+    clear_after_s: float = 5.0,
+    start_time: datetime | None = None,
+    values: list[tuple[float, float]] | None = None,
+    show: Show | None = None,
+    **options,
+) -> AlarmSummary:
+    """Watch footage, or a table of features, with an alarm and write its events.
+
+    Parameters
+    ----------
+    source : str
+        See `open_measuring`, which takes the `options` (start, end, every, fps, timeout_s,
+        reconnect_s) too; live sources are watched until they end or the program is interrupted.
+    model : path
+        Model file of `train_alarm`.
+    target : str
+        CSV file of events, or "-"; an event is in it as soon as it is known.
+    scene : path, optional
+        Scene file; by default the model's own.
+    margin, raise_after_s, clear_after_s
+        See `Alarm`.
+    start_time : datetime, optional
+        Wall-clock time of the first frame; adds the column `time`.
+    values : list, optional
+        Gets the time and the decision value (NaN: none) of each frame, for a plot.
+    show : callable, optional
+        As for `train_alarm`.
+
+    Raises
+    ------
+    ModelError, VideoError, SceneError, DatasetError, OutputError
+    """
+    began = time.perf_counter()
+    show = show or show_nothing
+    loaded = load_model(model, KIND)
+    given = loaded.scene if scene is None else load_scene(scene)
+    if is_table(source) != (loaded.scene is None):
+        has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
+        raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
+    alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
+    person_height = None if is_table(source) else loaded.footage_height()
+    with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
+        loaded.check_columns(measuring.columns)
+        if measuring.is_live and target != "-":
+            set_aside(target)
+        with open_events(target, start_time) as write:
+            for frame in measuring.frames():
+                value = math.nan
+                if frame.features is not None:
+                    value = float(loaded.regressor.values(frame.features[None])[0])
+                    event = alarm.update(frame.index, frame.time_s, value)
+                    if event is not None:
+                        write(event)
+                        summary.events.append(event)
+                summary.frames += 1
+                summary.undecided += math.isnan(value)
+                if values is not None:
+                    values.append((frame.time_s, value))
+                show(measuring.name, summary.frames, measuring.expected, None)
+    summary.is_up = alarm.is_up
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+@contextmanager
+def open_events(target: str, start_time: datetime | None = None) -> Iterator[Callable[[AlarmEvent], None]]:
+    """Open a CSV file, or the standard output for "-", for events, as `open_rows`; gives what writes one."""
+    columns = {"frame": int, "time_s": float}
+    if start_time is not None:
+        columns["time"] = start_time
+    columns |= {"event": str, "since_s": float, "value": float}
+    with open_rows(target, "csv", columns) as rows:
+
+        def write(event: AlarmEvent) -> None:
+            cells = {"frame": event.frame, **time_cells(event.time_s, start_time), "event": event.event}
+            rows.write(cells | {"since_s": round(event.since_s, 6), "value": round(event.value, 4)})
+
+        yield write
+
+
+def run_alarm(
+    source: str,
+    model: str | Path,
+    *,
+    output: str | None = None,
+    plot: str | Path | None = None,
+    scene: str | Path | None = None,
+    start_time: datetime | None = None,
+    watcher: Watcher,
+    **options,
+) -> tuple[AlarmSummary, str]:
+    """Watch a source as `watch` with its `options`; the summary, and where the events are.
+
+    `output` is by default STEM.events.csv in the working folder; `plot` a picture to draw of the values and
+    events over time.
+    """
+    target = output or f"{source_stem(source)}.events.csv"
+    if output is None and is_foreign(Path(target)):
+        raise OutputError(f"{target} is not from crowdcount; move it, or choose another name with -o")
+    if target != "-":
+        refuse_to_replace(target, source, model, scene)
+        check_writable(target, (".csv",))
+    if plot is not None:
+        refuse_to_replace(plot, source, model, scene, target)
+        check_writable(plot, PLOT_SUFFIXES)
+    values = None if plot is None else []
+    with watcher.progress() as show:
+        show(f"looking at {source}", 0, None, None)
+        summary = watch(
+            source, model, target, scene=scene, start_time=start_time, values=values, show=show, **options
+        )
+    if plot is not None:
+        spans = list(_spans(summary, values))
+        plot_alarm(values, spans, options.get("margin", Alarm.margin), plot, source, start_time)
+    return summary, target
+
+
+def _spans(summary: AlarmSummary, values: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """From when to when the alarm was raised, seconds."""
+    raised_s = None
+    for event in summary.events:
+        if event.event == "raised":
+            raised_s = event.time_s
+        else:
+            yield raised_s, event.time_s
+    if summary.is_up:
+        yield raised_s, values[-1][0]

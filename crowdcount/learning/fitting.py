@@ -1,0 +1,245 @@
+"""Choosing a regressor's setting by blocked cross-validation, and fitting it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from models import (
+    BlockedKFold,
+    CountMetrics,
+    CountPredictor,
+    CountRegressor,
+    LocalCountRegressor,
+    count_metrics,
+    fold_outputs,
+    mean_predictor,
+    out_of_fold,
+)
+from models.predictor import standardised
+
+from ..model import Examples
+from ..scene import Scene
+from .datasets import Dataset
+from .measuring import FeatureTable, Progress, check_labels, measure, selected
+from .regressors import (
+    AS_GOOD,
+    FEW_FEATURES_QUESTIONS,
+    KERNELS,
+    LOCAL_COEF0,
+    LOCAL_LAMBDAS,
+    LOCAL_SHARE,
+    TEXTURE_WEIGHT,
+    HuberLossSetting,
+    Setting,
+    has_few_features,
+)
+
+#: Blocks of the cross-validation.
+N_BLOCKS = 5
+#: With fewer labels there is nothing to validate on.
+MIN_LABELS = 2 * N_BLOCKS
+#: Frames without a label beyond this number are thinned out evenly: the fit's time grows with their cube.
+MAX_UNLABELLED = 600
+
+
+@dataclass(frozen=True)
+class RemovedLabel:
+    """A label that Huber loss regression does not trust.
+
+    Attributes
+    ----------
+    number : int
+        The frame, in the data set's own numbering.
+    label, prediction : float
+        People as annotated, and as predicted by a model that has not seen the frame's block.
+    refinement : int
+        At which refinement (1, 2, …) the label went: the earlier, the odder.
+    """
+
+    number: int
+    label: float
+    prediction: float
+    refinement: int
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """A setting with its blocked cross-validation error and held-out predictions (n_labels,) float64.
+
+    `averaged`: the settings, itself among them, whose mean predicts; empty where it predicts alone.
+    `local`: of the cells' regressions, whose sum is mixed with the whole's count; None without them.
+    """
+
+    setting: Setting
+    metrics: CountMetrics
+    predictions: np.ndarray
+    averaged: tuple[Setting, ...] = ()
+    local: HuberLossSetting | None = None
+
+
+class Fitting:
+    """Measured frames that a regressor is fitted to, and the choice of its setting.
+
+    Attributes
+    ----------
+    labelled : (n_labels,) int64
+        Rows of the table that have a label.
+    numbers : (n_labels,) int64
+        Their frames, in the data set's own numbering.
+    labels : (n_labels,) float64
+    folds : BlockedKFold
+    """
+
+    def __init__(self, table: FeatureTable, dataset: Dataset, local: np.ndarray | None = None):
+        """`local` (n_labels, n_cells) float64: people in each cell of the labelled rows, for `with_local`."""
+        counts = dataset.counts[table.rows]
+        self.labelled = np.flatnonzero(np.isfinite(counts))
+        self._frames = table.rows[self.labelled]
+        self.numbers = dataset.numbers[self._frames]
+        self.labels = counts[self.labelled]
+        self.folds = BlockedKFold(N_BLOCKS)
+        self._features = table.features
+        self._counts = counts
+        self._cell_views = table.cell_views
+        self._local = local
+        self._is_footage = table.scene is not None
+        self._views = [np.array(view) for view in table.views]  # lists take long to clone
+        unlabelled = np.flatnonzero(np.isnan(counts))
+        thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
+        self._fitted = np.sort(np.concatenate([self.labelled, thinned]))
+
+    def validated(self, setting: Setting) -> Validated:
+        """Judge a setting."""
+        rows = self._rows(setting)
+        counts = self._counts[rows]
+        predictions = out_of_fold(self._regressor(setting), self._features[rows], counts, self.folds)
+        predictions = predictions[np.isfinite(counts)]
+        return Validated(setting, count_metrics(self.labels, predictions), predictions)
+
+    def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
+        """The setting of a regressor of `KERNELS` with the lowest mean absolute error, one question after the
+        other; of HLR with few features, with others that are about as good and averaged with it."""
+        questions = KERNELS[kernel][regressor]
+        is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
+        best, judged = None, []
+        for question in FEW_FEATURES_QUESTIONS if is_small else questions:
+            for setting in question(best and best.setting, self.labels):
+                if self._is_footage and isinstance(setting, HuberLossSetting):
+                    setting = replace(setting, texture_weight=TEXTURE_WEIGHT)
+                if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
+                    continue
+                judged.append(self.validated(setting))
+                if best is None or judged[-1].metrics.mae < best.metrics.mae:
+                    best = judged[-1]
+        return self._averaged(best, judged) if is_small else best
+
+    def _averaged(self, best: Validated, judged: list[Validated]) -> Validated:
+        """The mean of those that are about as good as the best, and weight columns and prune labels alike."""
+        chosen = [
+            one
+            for one in judged
+            if one.metrics.mae <= (1 + AS_GOOD) * best.metrics.mae
+            and one.setting.by_precision == best.setting.by_precision
+            and one.setting.n_refinements == best.setting.n_refinements
+        ]
+        predictions = np.mean([one.predictions for one in chosen], axis=0)
+        metrics = count_metrics(self.labels, predictions)
+        return Validated(best.setting, metrics, predictions, tuple(one.setting for one in chosen))
+
+    def with_local(self, best: Validated) -> Validated:
+        """The whole's count mixed with the sum of local ones, where dots allow it and it lowers the error;
+        else `best` itself."""
+        if self._local is None or not isinstance(best.setting, HuberLossSetting):
+            return best
+        whole = best.predictions
+        rows = self._features[self.labelled]
+        for lam in LOCAL_LAMBDAS:
+            local = HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
+            sums = np.empty_like(whole)
+            for train_rows, test_rows in self.folds.split(rows):
+                fitted = self._local_regressor(local).fit(rows[train_rows], self._local[train_rows])
+                sums[test_rows] = fitted.predict(rows[test_rows])
+            predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * sums
+            metrics = count_metrics(self.labels, predictions)
+            if metrics.mae < best.metrics.mae:
+                best = replace(best, metrics=metrics, predictions=predictions, local=local)
+        return best
+
+    def predictor(self, best: Validated) -> tuple[CountRegressor, CountPredictor]:
+        """The regressor of the chosen setting, fitted to all frames, and what predicts with it: the mean of
+        its count and of others' as good, mixed with the cells' sum where that was chosen too."""
+        fitted = self.fit(best.setting)
+        predictor = fitted.predictor_
+        if best.averaged:
+            predictor = mean_predictor([
+                predictor if setting == best.setting else self.fit(setting).predictor_
+                for setting in best.averaged
+            ])
+        if best.local is not None:
+            predictor = predictor.mixed_with(self.fit_local(best.local).predictor_, LOCAL_SHARE)
+        return fitted, predictor
+
+    def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
+        """The cells' regressions, fitted to all frames with a label."""
+        return self._local_regressor(local).fit(self._features[self.labelled], self._local)
+
+    def fit(self, setting: Setting) -> CountRegressor:
+        """The regressor of a setting, fitted to all frames."""
+        rows = self._rows(setting)
+        return self._regressor(setting).fit(self._features[rows], self._counts[rows])
+
+    def examples(self, regressor: CountRegressor, setting: Setting) -> Examples:
+        """What a compression needs to know of a regressor of `fit`."""
+        rows = self._features[self.labelled]
+        predictor = regressor.predictor_
+        blocks = np.empty(len(rows), np.int64)
+        for number, (_, test) in enumerate(self.folds.split(rows)):
+            blocks[test] = number
+        return Examples(
+            standardised(rows, predictor.mean, predictor.scale).astype(np.float32),
+            self.numbers,
+            self._frames,
+            self.labels,
+            blocks,
+            fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
+        )
+
+    def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
+        """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
+        removed_at = getattr(regressor.regressor_, "removed_at_", np.full(len(self.labels), -1))
+        if len(removed_at) > len(self.labels):  # frames without a label took part
+            removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
+        removed = [
+            RemovedLabel(
+                int(self.numbers[i]), float(self.labels[i]), float(predictions[i]), int(removed_at[i])
+            )
+            for i in np.flatnonzero(removed_at >= 0)
+        ]
+        return tuple(sorted(removed, key=lambda one: (one.refinement, -abs(one.label - one.prediction))))
+
+    def _rows(self, setting: Setting) -> np.ndarray:
+        return self._fitted if setting.takes_unlabelled else self.labelled
+
+    def _local_regressor(self, local: HuberLossSetting) -> LocalCountRegressor:
+        return LocalCountRegressor(self._cell_views, local.regressor(None))
+
+    def _regressor(self, setting: Setting) -> CountRegressor:
+        return CountRegressor(setting.regressor(self._views), by_precision=setting.by_precision)
+
+
+def measure_labelled(
+    dataset: Dataset,
+    frames: str | None = None,
+    *,
+    scene: Scene | None = None,
+    directions: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`."""
+    wanted = selected(dataset, frames)
+    check_labels(dataset, wanted, MIN_LABELS)
+    table = measure(dataset, wanted, scene=scene, directions=directions, cache=cache, progress=progress)
+    check_labels(dataset, table.rows, MIN_LABELS)
+    return table

@@ -1,0 +1,225 @@
+"""Measuring the frames of a data set: the features that a counter is trained on and judged by."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..counting import ASSUMED_RATE, check_rate, learn_scene, make_pipeline, scene_of_footage
+from ..errors import DatasetError, ModelError
+from ..model import CounterModel
+from ..pipeline import Pipeline
+from ..scene import Scene, import_scene
+from ..video import Position, open_source
+from .cache import kept
+from .datasets import Dataset
+from .directions import by_direction
+
+#: Is told how many frames are measured, and of how many.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Measured frames.
+
+    Attributes
+    ----------
+    rows : (n,) int64
+        Which rows of the data set they are.
+    features : (n, d) float64
+    columns : tuple of str
+        Names of the columns.
+    views : list of lists of int
+        Columns of the size, edges and texture view.
+    scene : Scene or None
+        None for ready-made features.
+    rate : float or None
+        Frames per second; None for ready-made features.
+    person_height : float or None
+        See `CounterModel`.
+    cell_views : list of lists of int arrays
+        Columns of each view for each cell of the finest grid; empty for ready-made features.
+    cells : (h, w) int32 or None
+        Number of the cell of each pixel, -1 outside the region of interest; None for ready-made features.
+    directed : (FeatureTable, FeatureTable) or None
+        The same of the foreground that moves right, and of that which moves left, in the frames whose motion
+        is known. None unless asked for.
+    """
+
+    rows: np.ndarray
+    features: np.ndarray
+    columns: tuple[str, ...]
+    views: list[list[int]]
+    scene: Scene | None = None
+    rate: float | None = None
+    person_height: float | None = None
+    cell_views: Sequence[Sequence[np.ndarray]] = ()
+    cells: np.ndarray | None = None
+    directed: "tuple[FeatureTable, FeatureTable] | None" = None
+
+
+def measure_for(
+    model: CounterModel,
+    dataset: Dataset,
+    wanted: np.ndarray,
+    least: int,
+    *,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure rows (n,) bool as a model wants them, of which `least` must have a label; see `evaluate`."""
+    check_labels(dataset, wanted, least)
+    scene = scene or model.scene
+    table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
+    model.check_columns(table.columns)
+    check_labels(dataset, table.rows, least)
+    return table
+
+
+def measure(
+    dataset: Dataset,
+    wanted: np.ndarray,
+    *,
+    scene: Scene | None = None,
+    model: CounterModel | None = None,
+    directions: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> FeatureTable:
+    """Measure the features of a data set's frames; ready-made ones are taken as they are.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    wanted : (n,) bool
+        Rows of the data set. Frames that cannot be decoded are left out.
+    scene : Scene, optional
+        By default the data set's own, or one estimated from its footage.
+    model : CounterModel, optional
+        Measure what this model counts from; for one that counts in any scene, features are (n, n_cells, d).
+        By default, measure for a model to be trained.
+    directions : bool
+        Measure what moves right and left too; not with a model that counts in any scene.
+    cache, progress
+        As for `train`.
+    """
+    per_cell = model is not None and model.per_cell
+    if dataset.source is None:
+        if per_cell:
+            raise ModelError(
+                f"the model counts from footage, but {dataset.name} holds ready-made features; "
+                "train a model on them"
+            )
+        if directions:
+            raise DatasetError(
+                f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
+                "directions on video"
+            )
+        return _ready_made(dataset, wanted)
+    with open_source(dataset.source, fps=dataset.fps) as source:
+        if scene is None and dataset.scene_files:
+            scene = import_scene(*dataset.scene_files)
+        scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
+        rate = source.info.fps or ASSUMED_RATE
+        if directions:
+            check_rate(source.info.name, rate)
+            by_direction(dataset, scene)  # an error, if any, before the footage is measured
+        if model is None:
+            pipeline = Pipeline(scene, rate, directions=directions)
+        else:
+            pipeline = make_pipeline(model, scene, rate, directions)
+        columns = pipeline.quantity_names if per_cell else pipeline.schema.names
+
+        def measured() -> dict[str, np.ndarray]:
+            learn_scene(pipeline, source)
+            rows, values, directed = _measured(source, pipeline, wanted, progress)
+            arrays = {"rows": rows, "features": values}
+            return arrays if directed is None else arrays | {"directed": directed}
+
+        settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
+        arrays = kept(cache, dataset.source, scene, settings, measured)
+    values = arrays["features"] if per_cell else _by_frame(arrays["features"])
+    table = FeatureTable(
+        arrays["rows"],
+        values,
+        tuple(columns),
+        pipeline.schema.views(),
+        scene,
+        rate,
+        pipeline.person_height,
+        pipeline.cell_views(),
+        pipeline.cells,
+    )
+    if not directions:
+        return table
+    if "directed" not in arrays:
+        raise DatasetError(f"{dataset.name} shows no motion in so few frames; choose more of them")
+    known = np.isfinite(arrays["directed"]).all(axis=(1, 2, 3))
+    schema = pipeline.direction_schema
+    sides = tuple(
+        replace(
+            table,
+            rows=table.rows[known],
+            features=_by_frame(arrays["directed"][known, side]),
+            columns=tuple(schema.names),
+            views=schema.views(),
+            cell_views=pipeline.cell_views(schema),
+        )
+        for side in range(2)
+    )
+    return replace(table, directed=sides)
+
+
+def _ready_made(dataset: Dataset, wanted: np.ndarray) -> FeatureTable:
+    views = [
+        [i for i, view in enumerate(dataset.feature_views) if view == name]
+        for name in dict.fromkeys(dataset.feature_views)
+    ]
+    rows = np.flatnonzero(wanted)
+    return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views)
+
+
+def _by_frame(features: np.ndarray) -> np.ndarray:
+    """Features (n, n_regions, n_quantities) as one row (n, d) for each frame."""
+    return features.reshape(len(features), -1)
+
+
+def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows (n,) and features (n, n_regions, n_quantities) of the frames from the first wanted to the last;
+    and those of both directions (n, 2, n_regions, n), NaN where unknown, or None when not measured."""
+    chosen = np.flatnonzero(wanted)
+    rows, values, directed = [], [], []
+    for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
+        if frame.image_bgr is not None:
+            measured = pipeline.measure(frame.image_bgr)
+            if wanted[frame.index]:
+                rows.append(frame.index)
+                values.append(measured.features)
+                directed.append(measured.directed)
+        if progress is not None:
+            progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
+    if not rows:
+        raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
+    known = [features for features in directed if features is not None]
+    if known:
+        unknown = np.full_like(known[0], np.nan)
+        directed = np.stack([unknown if features is None else features for features in directed])
+    return np.array(rows, np.int64), np.stack(values), directed if known else None
+
+
+def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
+    """The rows (n,) bool of the frames asked for, all for None."""
+    return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
+
+
+def check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:
+    """DatasetError when some rows (a mask or indices) have fewer than `least` labels."""
+    n_labels = int(np.isfinite(dataset.counts[rows]).sum())
+    if n_labels < least:
+        raise DatasetError(
+            f"expected at least {least} labelled frames that can be decoded, found {n_labels} in "
+            f"{dataset.name} among those asked for; label more frames"
+        )

@@ -1,0 +1,305 @@
+"""Training a counter on a data set, and measuring its error on one."""
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models import (
+    BlockedKFold,
+    CountMetrics,
+    CountPredictor,
+    blocked_quantile,
+    count_metrics,
+    normalised_scores,
+)
+from models.kernels import DUAL_ROWS
+
+from ..errors import DatasetError
+from ..model import CounterModel
+from ..scene import Scene
+from .datasets import Dataset
+from .directions import by_direction
+from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
+from .local_counts import local_counts
+from .measuring import FeatureTable, Progress, check_labels, measure_for, selected
+from .profile_training import ProfileFit, fit_profile, label_profiles
+from .regressors import KERNELS, HuberLossSetting, Setting
+
+#: Share of frames of held-out blocks that the flag for frames outside the training range may mark.
+USUAL_SHARE = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionsFit:
+    """Trained counts of right- and left-moving people, with their held-out errors.
+
+    Attributes
+    ----------
+    predictors : (CountPredictor, CountPredictor)
+        Of right-moving people and of left-moving ones.
+    right, left, both : CountMetrics
+        Blocked cross-validation error of each, and of their sum as the number of people who move.
+    """
+
+    predictors: tuple[CountPredictor, CountPredictor]
+    right: CountMetrics
+    left: CountMetrics
+    both: CountMetrics
+
+    def facts(self) -> dict:
+        """What is known of the training, JSON-able."""
+        return {name: asdict(getattr(self, name)) for name in ("right", "left", "both")}
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A trained model with what was found on the way.
+
+    Attributes
+    ----------
+    model : CounterModel
+    metrics : CountMetrics
+        Blocked cross-validation error.
+    block_biases : tuple of float
+        Bias of each block: how far the camera's days differ.
+    n_unlabelled : int
+    setting : Setting
+        What the cross-validation chose.
+    n_averaged : int
+        Regressions whose mean counts, that of the setting among them.
+    local : HuberLossSetting or None
+        Of the cells' regressions, whose sum is mixed with the whole's count; None without dots or boxes,
+        or where they did not lower the error.
+    removed : tuple of RemovedLabel
+    seconds : float
+    profile : ProfileFit or None
+        The density over depth, when it was asked for.
+    directions : DirectionsFit or None
+        Counts of right- and left-moving people, when they were asked for.
+    """
+
+    model: CounterModel
+    metrics: CountMetrics
+    block_biases: tuple[float, ...]
+    n_unlabelled: int
+    setting: Setting
+    n_averaged: int
+    local: HuberLossSetting | None
+    removed: tuple[RemovedLabel, ...]
+    seconds: float
+    profile: ProfileFit | None = None
+    directions: DirectionsFit | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Errors of a model on labelled frames.
+
+    Attributes
+    ----------
+    metrics : CountMetrics
+    numbers : (n,) int64
+        Frames, in the data set's own numbering.
+    labels, predictions : (n,) float64
+    seconds : float
+    """
+
+    metrics: CountMetrics
+    numbers: np.ndarray
+    labels: np.ndarray
+    predictions: np.ndarray
+    seconds: float
+
+
+def train(
+    dataset: Dataset,
+    *,
+    regressor: str = "hlr",
+    kernel: str = "poly",
+    frames: str | None = None,
+    scene: Scene | None = None,
+    level: float = 0.9,
+    target: str = "count",
+    directions: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    """Fit a counter to a data set, every setting chosen by blocked cross-validation.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    regressor : str
+        "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
+    kernel : "poly" or "rbf"
+        Quadratic kernels; or, for HLR, RBF kernels, which learn from the labelled frames alone: such a model
+        keeps these and can be compressed (`crowdcount.learning.compression`).
+    frames : str, optional
+        Frames "A-B,…" to train on, in the data set's own numbering; all by default. Those without a label
+        take part as unlabelled ones.
+    scene : Scene, optional
+        By default the data set's own, or one estimated from its footage.
+    level : float
+        Share of frames whose true count the intervals shall hold.
+    target : "count" or "profile"
+        Learn, besides counts, where in the depth of the scene people are: see `crowdcount.profile.Depth`.
+    directions : bool
+        Learn, besides, how many people move right and left along the scene's axis, one HLR for each.
+    cache : path, optional
+        Folder in which measured features are kept and found again.
+    progress : callable, optional
+        Called with the number of frames measured, and of all.
+
+    Raises
+    ------
+    DatasetError
+        When there are too few labels (or, for RBF kernels, too many), or the frames asked for are not there.
+    ValueError
+        When there is no such regressor, or it does not take the kernel.
+    VideoError, SceneError, OutputError
+    """
+    known = KERNELS.get(kernel, {})
+    if regressor not in known:
+        raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
+    began = time.perf_counter()
+    table = measure_labelled(
+        dataset, frames, scene=scene, directions=directions, cache=cache, progress=progress
+    )
+    directed = _fit_directions(dataset, table) if directions else None
+    profile = _fit_profile(dataset, table) if target == "profile" else None
+    fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
+    is_rbf = kernel == "rbf"
+    if is_rbf and len(fitting.labelled) > DUAL_ROWS:
+        raise DatasetError(
+            f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
+            f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
+        )
+    best = fitting.with_local(fitting.choose(regressor, kernel))
+    errors = best.predictions - fitting.labels
+    scores = normalised_scores(fitting.labels, best.predictions)
+    blocks = [test for _, test in fitting.folds.split(errors)]
+    fitted, predictor = fitting.predictor(best)
+    n_averaged = len(best.averaged) or 1
+    model = CounterModel(
+        predictor,
+        table.columns,
+        quantile=blocked_quantile([scores[block] for block in blocks], level),
+        level=level,
+        usual_outside=_usual_outside(table.features[fitting.labelled], fitting.folds),
+        scene=table.scene,
+        rate=table.rate,
+        person_height=table.person_height,
+        facts={
+            "trained_on": dataset.name,
+            "labelled_frames": len(errors),
+            "cross_validation": asdict(best.metrics),
+            "regressor": regressor,
+            "kernel": kernel,
+            **asdict(best.setting),
+            "averaged": n_averaged,
+            "local": None if best.local is None else asdict(best.local),
+            **({} if profile is None else {"profile": profile.facts()}),
+            **({} if directed is None else {"directions": directed.facts()}),
+        },
+        profile=None if profile is None else profile.predictor,
+        examples=fitting.examples(fitted, best.setting) if is_rbf else None,
+        directions=None if directed is None else directed.predictors,
+    )
+    return Training(
+        model,
+        best.metrics,
+        tuple(float(errors[block].mean()) for block in blocks),
+        len(table.rows) - len(errors),
+        best.setting,
+        n_averaged,
+        best.local,
+        fitting.removed(fitted, best.predictions),
+        time.perf_counter() - began,
+        profile,
+        directed,
+    )
+
+
+def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
+    """One HLR for each direction, every setting chosen by blocked cross-validation."""
+    predictors, labels, predictions = [], [], []
+    for one, people in zip(table.directed, by_direction(dataset, table.scene), strict=True):
+        check_labels(people, one.rows, MIN_LABELS)
+        fitting = Fitting(one, people, _people_in_cells(one, people))
+        best = fitting.with_local(fitting.choose())
+        predictors.append(fitting.predictor(best)[1])
+        labels.append(people.counts[one.rows])
+        predictions.append(np.full(len(one.rows), np.nan))
+        predictions[-1][fitting.labelled] = best.predictions
+    right, left, both = (
+        count_metrics(label, np.nan_to_num(prediction))
+        for label, prediction in zip([*labels, sum(labels)], [*predictions, sum(predictions)], strict=True)
+    )
+    return DirectionsFit(tuple(predictors), right, left, both)
+
+
+def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
+    if table.scene is None:
+        raise DatasetError(f"{dataset.name} holds ready-made features, which do not tell where people are; "
+                           "train a profile on footage")  # fmt: skip
+    profiles = label_profiles(dataset, table.rows, table.scene)
+    return fit_profile(table.features, profiles, BlockedKFold(N_BLOCKS), dataset.name)
+
+
+def evaluate(
+    dataset: Dataset,
+    model: CounterModel,
+    *,
+    frames: str | None = None,
+    scene: Scene | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measure a model's error on the labelled frames of a data set.
+
+    Parameters
+    ----------
+    dataset, frames, scene, cache, progress
+        As for `train`; the scene is by default the model's own, then the data set's.
+    model : CounterModel
+
+    Raises
+    ------
+    DatasetError
+        When no frame asked for has a label.
+    ModelError
+        When the model was trained on other features than the data set's.
+    VideoError, SceneError, OutputError
+    """
+    began = time.perf_counter()
+    wanted = selected(dataset, frames)
+    table = measure_for(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
+    predictions = model.predict(table.features)
+    labels = dataset.counts[table.rows]
+    labelled = np.isfinite(labels)
+    return Evaluation(
+        count_metrics(labels, predictions),
+        dataset.numbers[table.rows][labelled],
+        labels[labelled],
+        predictions[labelled],
+        time.perf_counter() - began,
+    )
+
+
+def _people_in_cells(table: FeatureTable, dataset: Dataset) -> np.ndarray | None:
+    """People (n_labels, n_cells) in each cell of the labelled rows; None without dots or boxes in all."""
+    if table.cells is None:
+        return None
+    labelled = table.rows[np.isfinite(dataset.counts[table.rows])]
+    return local_counts(dataset, labelled, table.scene, table.cells)
+
+
+def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:
+    """Share of columns outside the other blocks' range that few frames of a held-out block exceed."""
+    shares = []
+    for train_rows, test_rows in folds.split(rows):
+        low, high = rows[train_rows].min(axis=0), rows[train_rows].max(axis=0)
+        shares.append(((rows[test_rows] < low) | (rows[test_rows] > high)).mean(axis=1))
+    return float(np.quantile(np.concatenate(shares), USUAL_SHARE))

@@ -17,10 +17,10 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.data import DataError, data_file
+from benchmarks.data import FEATURES, DataError, labelled
 from benchmarks.papers.hlr import dice_index
 from benchmarks.tables import Table
-from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.datasets import Dataset
 from crowdcount.learning.fitting import Fitting, measure_labelled
 from crowdcount.learning.regressors import N_REFINEMENTS
 from models import out_of_fold
@@ -28,21 +28,8 @@ from models import out_of_fold
 SHARE = 0.1
 CHANGES = (0.3, 1.0)
 PENALTIES = np.logspace(-1, 5, 13)
-#: Place of each set, its frames, and what else belongs to it.
-SETS = {
-    "mall-features": (("mall", "mall_feat.mat"), "1-800", None),
-    "ucsd-features": (("ucsd", "ucsd_peds1_features.npz"), "601-1400", None),
-    "mall": (("mall",), "1-800", None),
-    "vtest": (("pets2009", "vtest.avi"), "0-399", ("pets2009", "PETS09-S2L1_gt_001-400.txt")),
-}
-
-
-def load(name: str) -> tuple[Dataset, str]:
-    """A set and its labelled frames; DataError where it is absent."""
-    place, frames, mot = SETS[name]
-    if mot is None:
-        return load_dataset(data_file(*place)), frames
-    return load_dataset(data_file(*place), mot=data_file(*mot), annotated="1-400"), frames
+#: Sets of `benchmarks.data`.
+SETS = (*FEATURES, "Mall", "vtest")
 
 
 def corrupted(counts: np.ndarray, seed: int) -> np.ndarray:
@@ -91,7 +78,7 @@ def ridge_error(features: np.ndarray, labels: np.ndarray, clean: Fitting) -> flo
 
 
 @click.command()
-@click.argument("names", metavar="[SET]...", nargs=-1, type=click.Choice(list(SETS)))
+@click.argument("names", metavar="[SET]...", nargs=-1, type=click.Choice(SETS))
 @click.option("--seeds", default=10, show_default=True, help="Runs, with the seeds 0, 1, ….")
 @click.option("--cache", metavar="FOLDER", help="Folder in which measured features are kept.")
 def main(names: tuple[str, ...], seeds: int, cache: str | None) -> None:
@@ -100,7 +87,7 @@ def main(names: tuple[str, ...], seeds: int, cache: str | None) -> None:
     rows = []
     for name in names or SETS:
         try:
-            dataset, frames = load(name)
+            dataset, frames = labelled(name)
         except DataError as error:
             raise click.ClickException(str(error)) from error
         rows.append(measure_set(name, dataset, frames, range(seeds), cache))

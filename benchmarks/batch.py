@@ -22,10 +22,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-import cv2
 import numpy as np
 
-from benchmarks.counting import looped, run_alone
+from benchmarks.clips import dimmed, looped
+from benchmarks.counting import run_alone
 from crowdcount.batch.engines import Finished, LocalEngine
 from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.report import summarise
@@ -34,7 +34,6 @@ from crowdcount.batch.work import Job, counts_table, file_digest, write_result
 from crowdcount.batch.worker import Outcome
 from crowdcount.counting import count
 from crowdcount.results import FrameCount
-from crowdcount.video import open_source
 from samples.make import write_clip
 from samples.scenes import preset
 
@@ -193,18 +192,6 @@ def seams(
                 f"95 % below {np.quantile(difference, 0.95):.4f}, largest {difference.max():.4f}, "
                 f"difference of the means {abs(found.mean() - whole.mean()):.4f}"
             )
-
-
-def dimmed(clip: str, folder: Path, first: int) -> str:
-    """A motion JPEG file of a clip whose light is halved from a frame on, as when lamps go out."""
-    path = folder / "dimmed.avi"
-    with open_source(clip) as source:
-        codec = cv2.VideoWriter.fourcc(*"MJPG")
-        writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, codec, source.info.fps, source.info.size_wh)
-        for frame in source.frames():
-            writer.write(frame.image_bgr // 2 if frame.index >= first else frame.image_bgr)
-        writer.release()
-    return str(path)
 
 
 class _Instant:

@@ -27,6 +27,7 @@ from features.edges import edge_features
 from features.size import size_features
 from features.texture import lbp_features, texture_features
 
+from .clips import looped
 from .plain import plain_features
 from .tables import Table
 
@@ -85,28 +86,6 @@ def run_alone(code: str, *arguments: str) -> list[float]:
     command = [sys.executable, "-c", program, *arguments]
     report = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [float(number) for number in report.split()]
-
-
-def looped(clip: str, folder: Path, n_frames: int) -> str:
-    """A motion JPEG file of the clip's frames, over and over, until it has `n_frames`."""
-    path = folder / f"looped-{n_frames}.avi"
-    writer = None
-    written = 0
-    while written < n_frames:
-        video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG)
-        while written < n_frames:
-            ok, frame = video.read()
-            if not ok:
-                break
-            if writer is None:
-                rate = video.get(cv2.CAP_PROP_FPS)
-                codec = cv2.VideoWriter.fourcc(*"MJPG")
-                writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, codec, rate, frame.shape[1::-1])
-            writer.write(frame)
-            written += 1
-        video.release()
-    writer.release()
-    return str(path)
 
 
 def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str, float]:

@@ -34,6 +34,11 @@ FOOTAGE = {
     ),
     "Mall": (("mall",), None, None, "1-800"),
 }  # fmt: skip
+#: The same of ready-made features.
+FEATURES = {
+    "mall-features": (("mall", "mall_feat.mat"), None, None, "1-800"),
+    "ucsd-features": (("ucsd", "ucsd_peds1_features.npz"), None, None, "601-1400"),
+}
 
 
 class DataError(Exception):
@@ -56,11 +61,11 @@ def data_file(*names: str) -> Path:
     return path
 
 
-def labelled_footage(name: str) -> tuple[Dataset, str | None]:
-    """A data set of `FOOTAGE` and the frames to count (None: all); DataError where it is absent."""
-    place, mot, annotated, frames = FOOTAGE[name]
-    mot = None if mot is None else data_file(*mot)
-    return load_dataset(data_file(*place), mot=mot, annotated=annotated), frames
+def labelled(name: str) -> tuple[Dataset, str | None]:
+    """A set of `FOOTAGE` or `FEATURES`, its frames to count (None: all); DataError where it is absent."""
+    place, mot, annotated, frames = (FOOTAGE | FEATURES)[name]
+    path, mot = data_file(*place), None if mot is None else data_file(*mot)
+    return load_dataset(path, mot=mot, annotated=annotated), frames
 
 
 def tabular(name: str, n_targets: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -135,8 +140,7 @@ class CrowdSet:
 
 def crowd(name: str) -> CrowdSet:
     """The published features of "mall" (labels: frames 1-800) or "ucsd" (601-1400), 2000 frames each."""
-    file = {"mall": ("mall", "mall_feat.mat"), "ucsd": ("ucsd", "ucsd_peds1_features.npz")}[name]
-    dataset = load_dataset(data_file(*file))
+    dataset, _ = labelled(f"{name}-features")
     kinds = np.array(dataset.feature_views)
     views = [np.flatnonzero(kinds == kind) for kind in ("size", "edges", "texture")]
     return CrowdSet(dataset.features[:2000], dataset.counts[:2000], views, dataset.feature_names)

@@ -15,7 +15,7 @@ import click
 import cv2
 import numpy as np
 
-from benchmarks.data import FOOTAGE, DataError, labelled_footage
+from benchmarks.data import FOOTAGE, DataError, labelled
 from benchmarks.tables import Table
 from crowdcount.counting import make_pipeline, scene_of_footage
 from crowdcount.learning.training import evaluate
@@ -243,7 +243,7 @@ def height_error(scene: Scene, feet: np.ndarray, heights: np.ndarray) -> float:
 
 def real(name: str, model: CounterModel) -> Result:
     """What is found in a real clip; its true heights are those of its boxes or of its perspective map."""
-    dataset, frames = labelled_footage(name)
+    dataset, frames = labelled(name)
     with open_source(dataset.source) as source:
         scene = scene_of_footage(source)
     if dataset.boxes is not None:

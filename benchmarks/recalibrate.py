@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import click
 import numpy as np
 
-from benchmarks.data import FOOTAGE, DataError, data_file, labelled_footage
+from benchmarks.data import FOOTAGE, DataError, data_file, labelled
 from benchmarks.tables import Table
 from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.training import evaluate, train
@@ -33,7 +33,7 @@ def footage(name: str, cache: str | None) -> tuple[CounterModel, np.ndarray, np.
         learnt, counted = DRIFTS[name]
         model = train(dataset, frames=learnt, cache=cache).model
     else:
-        dataset, counted = labelled_footage(name)
+        dataset, counted = labelled(name)
         model = default_model()
     found = evaluate(dataset, model, frames=counted, cache=cache)
     return model, found.predictions, found.labels

@@ -31,13 +31,18 @@ def by_direction(dataset: Dataset, scene: Scene) -> tuple[Dataset, Dataset]:
             replace(dataset, counts=np.where(known, counts, np.nan), points=None, boxes=None)
             for counts in dataset.directed.T
         )
-    if dataset.identities is None:
+    check_directions(dataset)
+    speeds = track_speeds(dataset, scene.right)
+    return tuple(_moving(dataset, scene, speeds, sign) for sign in (1, -1))
+
+
+def check_directions(dataset: Dataset) -> None:
+    """DatasetError when a data set tells of no frame how many move where."""
+    if dataset.directed is None and dataset.identities is None:
         raise DatasetError(
             f"{dataset.name} does not tell who moves where; give tracks (--mot), or --counts with the "
             "columns frame,count,right,left"
         )
-    speeds = track_speeds(dataset, scene.right)
-    return tuple(_moving(dataset, scene, speeds, sign) for sign in (1, -1))
 
 
 def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:

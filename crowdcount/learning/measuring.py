@@ -14,7 +14,7 @@ from ..scene import Scene, import_scene
 from ..video import Position, open_source
 from .cache import kept
 from .datasets import Dataset
-from .directions import by_direction
+from .directions import check_directions
 
 #: Is told how many frames are measured, and of how many.
 Progress = Callable[[int, int], None]
@@ -126,7 +126,7 @@ def measure(
         rate = source.info.fps or ASSUMED_RATE
         if directions:
             check_rate(source.info.name, rate)
-            by_direction(dataset, scene)  # an error, if any, before the footage is measured
+            check_directions(dataset)
         if model is None:
             pipeline = Pipeline(scene, rate, directions=directions)
         else:

@@ -97,6 +97,8 @@ class CountSummary:
         Frames that there should have been, as the source states its length.
     dropped : int
         Frames that were left out to keep up with a camera or stream.
+    start_time : datetime or None
+        Wall-clock time of `time_s` = 0, as far as it is known.
     seconds : float
         How long it took, from opening the source.
     """
@@ -106,6 +108,7 @@ class CountSummary:
     flags: Counter = field(default_factory=Counter)
     expected: int | None = None
     dropped: int = 0
+    start_time: datetime | None = None
     seconds: float = 0.0
     _counted: int = 0
     _total: float = 0.0
@@ -144,7 +147,7 @@ class Watcher(Protocol):
     def started(self, counting: Counting) -> None:
         """The counting of a source is about to start."""
 
-    def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
+    def finished(self, job: CountJob, summary: CountSummary) -> None:
         """A source is counted and its files are written."""
 
     def loaded(self, dataset: "Dataset") -> None:
@@ -181,7 +184,7 @@ def plan_counting(
     ------
     OutputError
         When two files have the same name, one would replace what is read or, unasked, labels that somebody
-        wrote, or the format is unknown.
+        wrote, the format is unknown, or one of several sources never ends.
     """
     several = len(sources) > 1
     named = {"-o": output, "--plot": plot, "--overlay": overlay, "--save-scene": scene, "--profile": profile}
@@ -203,6 +206,9 @@ def plan_counting(
         )
         for source in sources
     ]
+    for job in jobs if several else []:
+        if _never_ends(job.source):
+            raise OutputError(f"{job.label} is live: the others would wait for its end; count each by itself")
     for job in jobs if output is None else []:
         if is_foreign(Path(job.counts)):
             raise OutputError(f"{job.counts} is not from crowdcount; move it, or choose another name with -o")
@@ -214,6 +220,13 @@ def plan_counting(
     for _, path in written:
         refuse_to_replace(path, *sources, *keep)
     return jobs
+
+
+def _never_ends(source: str) -> bool:
+    """Whether a source is a camera or a stream that is no file of a web server."""
+    if "://" in source:
+        return not source.lower().startswith(("http://", "https://", "ftp://", "file://"))
+    return source.isdigit() and not Path(source).exists()
 
 
 def source_stem(source: str) -> str:
@@ -257,7 +270,7 @@ def count_sources(
         As for `open_counting`, which takes the `options` (start, end, every, fps, timeout_s,
         reconnect_s, latest, directions) too.
     start_time : datetime, optional
-        Wall-clock time of the sources' first frames.
+        Wall-clock time of the sources' first frames; of a camera or stream by default when it was opened.
     watcher : Watcher
 
     Returns
@@ -284,7 +297,7 @@ def count_sources(
         except CrowdCountError as error:
             failed.append((job, error))
         else:
-            watcher.finished(job, summary, start_time)
+            watcher.finished(job, summary)
     return failed
 
 
@@ -300,7 +313,8 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
         if job.scene is not None:
             counting.scene.save(job.scene)
         watcher.started(counting)
-        if counting.info.is_live:
+        start_time = summary.start_time = start_time or counting.info.opened
+        if counting.info.opened is not None:
             for path in job.growing_files:
                 set_aside(path)
         overlay = nullcontext()

@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .counting import ASSUMED_RATE, Counting
@@ -86,8 +86,8 @@ class Terminal:
             self.say(f"  {line}")
         self.say(f"  measured at {size} pixels, {people}")
 
-    def finished(self, job: CountJob, summary: CountSummary, start_time: datetime | None) -> None:
-        self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary, start_time)}")
+    def finished(self, job: CountJob, summary: CountSummary) -> None:
+        self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary)}")
         if summary.flags:
             flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
             self.say(f"  frames flagged: {', '.join(flagged)}")
@@ -350,11 +350,11 @@ def plural(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _counts(summary: CountSummary, start_time: datetime | None) -> str:
+def _counts(summary: CountSummary) -> str:
     if summary.peak is None:
         return "none could be counted"
     peak = summary.peak
     when = clock(peak.time_s, 1)
-    if start_time is not None:
-        when = (start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
+    if summary.start_time is not None:
+        when = (summary.start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
     return f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"

@@ -38,6 +38,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Self
 
@@ -84,7 +85,8 @@ class SourceInfo:
     ``kind`` is "file", "images", "camera" or "stream"; ``size_wh`` the size in pixels of the first frame that
     decodes; ``fps`` the rate in frames per second as given or announced, None when missing or absurd;
     ``frame_count`` the exact number of still images, an estimate for a file, None when unknown; ``name`` the
-    source as it was given, without a URL's password.
+    source as it was given, without a URL's password; ``opened`` the local time at which ``time_s`` is 0, of a
+    camera or stream that is timed by this machine's clock, else None.
     """
 
     name: str
@@ -92,6 +94,7 @@ class SourceInfo:
     size_wh: tuple[int, int]
     fps: float | None
     frame_count: int | None
+    opened: datetime | None = None
 
     @property
     def is_live(self) -> bool:
@@ -528,7 +531,7 @@ class _LiveSource(VideoSource):
         self._source = source
         self._timeout_s, self._reconnect_s = timeout_s, reconnect_s
         self._was_read = False
-        self._opened_at = time.monotonic()
+        self._opened_at, self._opened = time.monotonic(), datetime.now()
         self._connect()
         try:
             self.info = self._start()
@@ -563,7 +566,9 @@ class _LiveSource(VideoSource):
         image = None if self._first_stamp_s is None else self._device.image()
         if image is None:
             raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
-        return SourceInfo(self._name, "camera" if self._is_camera else "stream", _size_wh(image), fps, count)
+        kind = "camera" if self._is_camera else "stream"
+        opened = None if self._is_recorded else self._opened
+        return SourceInfo(self._name, kind, _size_wh(image), fps, count, opened)
 
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +53,8 @@ class Measuring:
         Frames measured per second of footage; None for a table.
     person_height : float or None
         See `CounterModel`.
-    is_live : bool
-        Whether the frames come but once, from a camera or a stream.
+    opened : datetime or None
+        Of a camera or stream, see `SourceInfo`.
     """
 
     name: str
@@ -63,7 +64,7 @@ class Measuring:
     scene: Scene | None = None
     rate: float | None = None
     person_height: float | None = None
-    is_live: bool = False
+    opened: datetime | None = None
 
 
 def is_table(source: str) -> bool:
@@ -143,7 +144,7 @@ def open_measuring(
             scene,
             rate,
             pipeline.person_height,
-            opened.info.is_live,
+            opened.info.opened,
         )
 
 

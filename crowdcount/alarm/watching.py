@@ -71,12 +71,15 @@ class Alarm:
 
 @dataclass
 class AlarmSummary:
-    """What watching came to: frames, those without a value, events, whether the alarm is still raised."""
+    """What watching came to: frames, those without a value, events, whether the alarm is still raised, and
+    the wall-clock time of the first frame.
+    """
 
     frames: int = 0
     undecided: int = 0
     events: list[AlarmEvent] = field(default_factory=list)
     is_up: bool = False
+    start_time: datetime | None = None
     seconds: float = 0.0
 
 
@@ -110,7 +113,8 @@ def watch(
     margin, raise_after_s, clear_after_s
         See `Alarm`.
     start_time : datetime, optional
-        Wall-clock time of the first frame; adds the column `time`.
+        Wall-clock time of the first frame, by default when a camera or stream was opened; adds the column
+        `time`.
     values : list, optional
         Gets the time and the decision value (NaN: none) of each frame, for a plot.
     show : callable, optional
@@ -131,9 +135,10 @@ def watch(
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
-        if measuring.is_live and target != "-":
+        summary.start_time = start_time or measuring.opened
+        if measuring.opened is not None and target != "-":
             set_aside(target)
-        with open_events(target, start_time) as write:
+        with open_events(target, summary.start_time) as write:
             for frame in measuring.frames():
                 value = math.nan
                 if frame.features is not None:
@@ -201,7 +206,7 @@ def run_alarm(
         )
     if plot is not None:
         spans = list(_spans(summary, values))
-        plot_alarm(values, spans, options.get("margin", Alarm.margin), plot, source, start_time)
+        plot_alarm(values, spans, options.get("margin", Alarm.margin), plot, source, summary.start_time)
     return summary, target
 
 

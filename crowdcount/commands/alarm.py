@@ -7,13 +7,13 @@ import click
 from .common import (
     POSITION,
     POSITIVE,
-    IsoTime,
     cache_option,
     json_line,
     model_option,
     quiet_option,
     reconnect_option,
     scene_option,
+    start_time_option,
     timeout_option,
 )
 
@@ -101,7 +101,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
 @click.option("--end", type=POSITION, help="Where to stop, itself not judged: a frame, 2.5s or HH:MM:SS.")
 @scene_option
-@click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
+@start_time_option
 @_fps_option
 @timeout_option
 @reconnect_option

@@ -68,6 +68,12 @@ AXIS = ParsedText("axis", "crowdcount.scene", "parse_axis")
 PERSON = ParsedText("person", "crowdcount.scene", "parse_person", splitter=";")
 POSITIVE = click.FloatRange(0, min_open=True)
 
+start_time_option = click.option(
+    "--start-time",
+    type=IsoTime(),
+    help="Wall-clock time of frame 0, as 2024-05-01T08:00:00; by default when a camera or stream was opened.",
+)
+
 
 def model_option(text: str, required: bool = False) -> Callable:
     """The option that names a model file."""

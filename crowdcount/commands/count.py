@@ -10,12 +10,12 @@ from .common import (
     POSITION,
     POSITIVE,
     SOME_FAILED,
-    IsoTime,
     complain,
     model_option,
     quiet_option,
     reconnect_option,
     scene_option,
+    start_time_option,
     timeout_option,
 )
 
@@ -39,7 +39,7 @@ from .common import (
 @model_option("Model file, made by `crowdcount train`; by default the bundled one.")
 @scene_option
 @click.option("--save-scene", metavar="FILE", help="Save the scene that was used, .json or .npz.")
-@click.option("--start-time", type=IsoTime(), help="Wall-clock time of frame 0, as 2024-05-01T08:00:00.")
+@start_time_option
 @click.option("--fps", type=POSITIVE, help="Frames per second of images, or in place of what a file says.")
 @timeout_option
 @reconnect_option

@@ -463,6 +463,7 @@ def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live
         )  # fmt: skip
     assert (tmp_path / "e.1.csv").read_text() == "of yesterday"
     assert summary.frames == len(values) == 150
+    assert "time" in target.read_text().splitlines()[0].split(",")
     assert 0 < summary.undecided < 100
     times = [time_s for time_s, _ in values]
     assert times == sorted(times)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 import cv2
@@ -24,7 +25,7 @@ from crowdcount.errors import CrowdCountError
 from crowdcount.jobs import CountSummary, plan_counting, source_stem
 from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
-from crowdcount.results import FORMATS, FrameCount, read_counts
+from crowdcount.results import FORMATS, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
 from tests.crowdcount.rtsp import send_rtsp
 
@@ -243,6 +244,8 @@ class TestPlan:
             ("x.avi --plot x.counts.csv", "two results would be written to x.counts.csv"),
             ("x.avi -o x.txt", "a name ending in .csv or .jsonl or .parquet; or give --format"),
             ("x.avi -o x", "or give --format"),
+            ("x.avi rtsp://me:secret@gate/1", "gate-1 is live: the others would wait for its end"),
+            ("0 1", "0 is live"),
             ("x.avi --every 0", "--every"),
             ("x.avi --start 1:30", "a position is a frame number"),
             ("x.avi --start-time noon", "an ISO 8601 time such as"),
@@ -696,6 +699,7 @@ class TestProcess:
         with serving(send_rtsp(images, interval_s=0.05)) as port:
             url = f"rtsp://127.0.0.1:{port}/live"
             live = f"{url} -m ../model.npz --scene ../scene.json -o live.csv -q --timeout 5"
+            began = datetime.now()
             code, _, stderr = finished(f"{live} --reconnect 30 --end 60")
         assert (code, stderr) == (0, "")
         assert (here / "live.1.csv").read_text() == "of yesterday"
@@ -704,6 +708,7 @@ class TestProcess:
         assert [row.frame for row in rows] == list(range(60))
         assert [row.frame for row in rows if "undecodable" in row.flags] == [40]
         assert all(row.count >= 0 for row in rows if row.frame != 40)
+        assert began < read_start_time(here / "live.csv") < datetime.now()
 
     @pytest.mark.parametrize("name", ["models.py", "features/__init__.py"])
     def test_a_users_module_of_the_same_name(self, here, name):

@@ -493,7 +493,11 @@ class _ImageSource(VideoSource):
     def __init__(self, paths: Sequence[Path], name: str, fps: float | None) -> None:
         super().__init__(name)
         if not paths:
-            raise VideoError(f"{name} has no image; these are known: {' '.join(sorted(IMAGE_SUFFIXES))}")
+            known = " ".join(sorted(IMAGE_SUFFIXES))
+            raise VideoError(
+                f"{name} has no image; these are known: {known}; give videos one by one, or their folder to "
+                "crowdcount batch"
+            )
         self._paths = tuple(paths)
         first = next((image for path in paths if (image := _read_image(path)) is not None), None)
         if first is None:

@@ -330,6 +330,7 @@ class TestBadInput:
             ("absent.avi", "absent.avi does not exist"),
             ("empty.avi", "empty.avi is empty"),
             ("text.avi", "text.avi cannot be read as a video"),
+            ("folder", "give videos one by one, or their folder to crowdcount batch"),
             ("street.avi --start 500", "no frame between frame 500 and its end"),
             ("street.avi --start 9 --end 5", "must lie behind the start"),
             ("street.avi -m cut.npz", "cut.npz is damaged"),

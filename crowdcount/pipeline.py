@@ -146,7 +146,7 @@ class Pipeline:
         self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
         joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
-        self._segmenter = Segmenter(rate, small.roi)
+        self._segmenter = Segmenter(rate, small.roi, through_crowds=by_blob)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
 

@@ -1,12 +1,12 @@
 """Foreground: which pixels of a frame show something that does not belong to the empty scene.
 
 The background is the per-pixel median of frames spread over the footage with a per-pixel noise level
-(`MedianBackground`), so that people who stand still from the first frame on are foreground. It is learnt anew
-from the last twenty minutes now and then, never updated frame by frame: on Mall the leak of half-detected
-people into a running average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic
-2004) costs far more time and counts no better (docs/decisions/2026-11-20-speed.md). `Segmenter` sees the
-background in the light of the moment, notices sudden changes of it and a moved camera, and learns the
-background anew after either.
+(`MedianBackground`), so that people who stand still from the first frame on are foreground; for counts in any
+scene, where crowds pass, it is what is seen between them (`settle`). It is learnt anew from the last twenty
+minutes now and then, never updated frame by frame: on Mall the leak of half-detected people into a running
+average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic 2004) costs far more time
+and counts no better (docs/decisions/2026-11-20-speed.md). `Segmenter` sees the background in the light of the
+moment, notices sudden changes of it and a moved camera, and learns the background anew after either.
 """
 
 from collections import deque
@@ -17,13 +17,15 @@ import cv2
 import numpy as np
 
 from .camera import CameraWatch
-from .images import largest_difference, noise_of, percentile_of
+from .images import largest_difference, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
+#: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
+RESTLESS = 8.0
 #: Changed share of the scene beyond which the light has changed, not the people moved.
 LIGHT_CHANGE_SHARE = 0.6
 #: A sudden change of a channel's gain by more than this factor is a light change too.
@@ -35,6 +37,9 @@ UNSTEADY_SHARE = 0.02
 CAMERA_SHIFT_CHECKS = 3
 #: Light and camera are looked at once a second, and once in so many frames.
 LOOK_FRAMES = 10
+
+#: Brightness on a scale of ratios, above what a dark pixel has of noise.
+_BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
 
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR_SPREAD = 0.55, 1.0, 0.10
 
@@ -65,6 +70,9 @@ class MedianBackground:
     ----------
     rate : float
         Frames per second, for the speed of absorption.
+    through_crowds : bool
+        Look for the empty scene between passers-by, see `settle`: counts in any scene gain by it, those of a
+        model of one camera do not (docs/decisions/2026-11-22-any-scene.md).
 
     Attributes
     ----------
@@ -74,7 +82,8 @@ class MedianBackground:
         Frames applied so far: each `window_step`-th is kept.
     """
 
-    def __init__(self, rate: float):
+    def __init__(self, rate: float, through_crowds: bool = False):
+        self._through_crowds = through_crowds
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
         self.image = None
@@ -89,11 +98,17 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         self.image = median_of(frames)
-        noise = noise_of([largest_difference(frame, self.image) for frame in frames])
+        noise = self._noise(frames)
+        if self._through_crowds and len(frames) >= LEARNING_FRAMES // 2:
+            settle(self.image, frames, np.flatnonzero(noise > RESTLESS))
+            noise = self._noise(frames)
         threshold = cv2.merge([np.clip(3.5 * noise, 10, 80).astype(np.uint8)] * 3)
         # not saturated above: in less light white is darker than what may pass for white
         self._limits = cv2.subtract(self.image, threshold), cv2.add(self.image, threshold, dtype=cv2.CV_16U)
         self._light = None
+
+    def _noise(self, frames):
+        return noise_of([largest_difference(frame, self.image) for frame in frames])
 
     def see(self, frame_bgr: np.ndarray, light: Light) -> None:
         """Count a (H, W, 3) uint8 frame seen in some light, and keep it for learning when it is its turn."""
@@ -149,6 +164,28 @@ def median_of(frames: np.ndarray) -> np.ndarray:
     return percentile_of(frames, 50).astype(np.uint8)
 
 
+def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> None:
+    """Replace the median by the mean of the quarter of the frames whose brightnesses lie closest together.
+
+    Where people pass most of the time, the median is some mixture of their clothes. Those are of any colour,
+    but the floor is always of the same. Closeness is that of ratios: black clothes differ by few grey levels.
+
+    Parameters
+    ----------
+    image_bgr : (H, W, 3) uint8
+        The median, which is changed.
+    frames : (n, H, W, 3) uint8
+    places : (k,) int
+        Pixels to look at, numbered row by row.
+    """
+    if not len(places):
+        return
+    pixels = frames.reshape(len(frames), -1, 3)[:, places]
+    grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
+    members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
+    image_bgr.reshape(-1, 3)[places] = np.mean(pixels, axis=0, where=members[..., None])
+
+
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
     """Whether pixels are the background darkened evenly in all channels (Prati et al. 2003, simplified).
 
@@ -182,12 +219,14 @@ class Segmenter:
         Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
+    through_crowds : bool
+        See `MedianBackground`.
     """
 
-    def __init__(self, rate: float, roi: np.ndarray):
+    def __init__(self, rate: float, roi: np.ndarray, through_crowds: bool = False):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
-        self._model = MedianBackground(rate)
+        self._model = MedianBackground(rate, through_crowds)
         self._watch = None  # the empty scene as first learnt, against which the camera is judged
         self._meter = None
         self._light = None  # of the last look since the scene was learnt

@@ -94,6 +94,28 @@ def percentile_of(images: np.ndarray | Sequence[np.ndarray], percent: float) -> 
     return result.reshape(images[0].shape)
 
 
+def narrowest_of(images: np.ndarray, n_members: int) -> np.ndarray:
+    """Where the values of each pixel crowd: those in the narrowest interval that holds so many of them.
+
+    Parameters
+    ----------
+    images : (n, k) uint8
+    n_members : int
+        At least 1, at most n.
+
+    Returns
+    -------
+    (n, k) bool
+        True where the value lies in the pixel's interval, the lowest of several as narrow; more than
+        `n_members` only where values are alike.
+    """
+    ascending = np.sort(images, axis=0)
+    last = len(images) - n_members
+    first = (ascending[n_members - 1 :] - ascending[: last + 1]).argmin(axis=0)
+    pixels = np.arange(images.shape[1])
+    return (images >= ascending[first, pixels]) & (images <= ascending[first + n_members - 1, pixels])
+
+
 def largest_difference(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
     """Largest absolute difference of the three channels of two images (H, W, 3) uint8: (H, W) uint8."""
     blue, green, red = cv2.split(cv2.absdiff(image_bgr, other_bgr))

@@ -133,6 +133,31 @@ class TestMasks:
         found = learnt(rate, clip).apply(clip[0])
         assert overlap(found.mask, person) > 0.7
 
+    @pytest.mark.parametrize("through_crowds", [False, True])
+    def test_show_people_where_others_pass_most_of_the_time(self, through_crowds):
+        camera, rng = Camera(), np.random.default_rng(3)
+        path, clip = (slice(50, 110), slice(20, 140)), []
+        for _ in range(LEARNING_FRAMES):  # clothes, mostly dark, hide two thirds of the path
+            frame = camera()
+            for left in rng.permutation(np.arange(20, 140, 10))[:8]:
+                frame[path[0], left : left + 10] = rng.uniform(0, 85) + rng.integers(0, 20, 3)
+            clip.append(frame)
+        segmenter = Segmenter(HIGH, ROI, through_crowds)
+        segmenter.learn(clip)
+        person = person_mask(80, 105)
+        found = segmenter.apply(camera(person)).mask
+        assert (overlap(found, person) > 0.7) == through_crowds
+        if through_crowds:
+            assert segmenter.apply(camera()).mask.mean() < 0.02
+
+    def test_are_the_same_in_empty_places_whether_they_look_through_crowds_or_not(self):
+        clip = list(walk(Camera(), 60))
+        plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, through_crowds=True)
+        for segmenter in (plain, through):
+            segmenter.learn([frame for frame, _ in clip])
+        for frame, truth in clip[::10]:
+            assert overlap(through.apply(frame).mask, truth) >= overlap(plain.apply(frame).mask, truth) - 0.02
+
     @both_rates
     def test_are_the_same_on_a_second_run(self, rate):
         clip = [frame for frame, _ in walk(Camera(), 20)]

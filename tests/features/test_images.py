@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.images import Closing, percentile_of, reduced, resized
+from features.images import Closing, narrowest_of, percentile_of, reduced, resized
 
 
 @settings(deadline=None)
@@ -21,6 +21,19 @@ def test_percentile_of_images_larger_than_a_strip_which_it_leaves_alone():
     before = images.copy()
     np.testing.assert_array_equal(percentile_of(list(images), 50), np.median(images, axis=0))
     np.testing.assert_array_equal(images, before)
+
+
+@settings(deadline=None)
+@given(n=st.integers(1, 40), share=st.floats(0, 1), seed=st.integers(0, 1000))
+def test_narrowest_interval_that_holds_so_many_values(n, share, seed):
+    values = np.random.default_rng(seed).integers(0, 60, (n, 9), dtype=np.uint8)
+    n_members = max(1, round(share * n))
+    for column, chosen in zip(values.T.astype(int), narrowest_of(values, n_members).T, strict=True):
+        ascending = np.sort(column)
+        widths = ascending[n_members - 1 :] - ascending[: n - n_members + 1]
+        low = ascending[widths.argmin()]
+        np.testing.assert_array_equal(chosen, (low <= column) & (column <= low + widths.min()))
+        assert chosen.sum() >= n_members
 
 
 @pytest.mark.parametrize(

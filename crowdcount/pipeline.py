@@ -44,6 +44,10 @@ ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + LBP)
 GRIDS = ((1, 1), (3, 2), (6, 5))
 
 
+#: A picture whose brightness differs by fewer grey levels shows nobody, as foreground differs from the empty
+#: scene by at least so many. Left out are noise, by looking at an eighth of the rows and columns, and the
+#: time that a camera writes into its picture: the darkest and brightest 2 %.
+BLANK_RANGE = 10
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
 #: Small gaps are closed, in pixels.
@@ -67,7 +71,7 @@ class Measurement:
     mask : (h, w) bool
         Foreground at the working size.
     flags : tuple of str
-        "learning", "light_change", "camera_moved".
+        "learning", "light_change", "camera_moved", "blank".
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
@@ -92,6 +96,15 @@ def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[in
     scale = min(1.0, person_height / typical)
     width, height = scene.size_wh
     return max(32, round(width * scale)), max(32, round(height * scale))
+
+
+def is_blank(grey: np.ndarray) -> bool:
+    """Whether brightness (h, w) uint8 is nearly the same all over: a covered lens, no light, or too much."""
+    height, width = grey.shape
+    values = cv2.resize(grey, (width // 8, height // 8), interpolation=cv2.INTER_LINEAR).ravel()
+    few = len(values) // 50
+    values = np.partition(values, (few, len(values) - 1 - few))
+    return int(values[-1 - few]) - int(values[few]) < BLANK_RANGE
 
 
 def cell_grid(scene: Scene) -> tuple[int, int]:
@@ -205,7 +218,8 @@ class Pipeline:
         else:
             parts = [clump_features(figures), lbp_features(grey, figures)]
         measured = np.hstack(parts)
-        return Measurement(measured, figures.mask, foreground.flags, self._directed(grey, figures.mask))
+        flags = (*foreground.flags, "blank") if is_blank(grey) else foreground.flags
+        return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 
     def _directed(self, grey, mask) -> np.ndarray | None:
         speed = None if self._motion is None else self._motion.measure(grey)

@@ -176,6 +176,19 @@ class TestMeasuring:
         assert not measured.mask.any()
         assert not measured.features.any()
 
+    @pytest.mark.parametrize("level", [0, 9, 250])
+    def test_a_picture_without_contrast_is_blank(self, level):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        frames = list(drawn((320, 240)))
+        pipeline.learn(frames)
+        assert not any("blank" in pipeline.measure(frame).flags for frame in frames)
+        noise = np.random.default_rng(0).normal(level, 2, frames[0].shape)
+        covered = np.clip(noise, 0, 255).astype(np.uint8)
+        cv2.putText(covered, "22-11-2026 03:14:15", (5, 235), cv2.FONT_HERSHEY_PLAIN, 1, (255,) * 3)
+        assert "blank" in pipeline.measure(covered).flags
+        covered[60:180, 150:180] = 128  # a doorway
+        assert "blank" not in pipeline.measure(covered).flags
+
     def test_only_the_region_of_interest_is_measured(self):
         frames = list(drawn((320, 240)))
         roi = np.zeros((240, 320), bool)

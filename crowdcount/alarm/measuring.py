@@ -125,7 +125,7 @@ def open_measuring(
             features = None
             if frame.image_bgr is not None:
                 measurement = pipeline.measure(frame.image_bgr)
-                if "learning" not in measurement.flags:
+                if not {"learning", "blank"} & set(measurement.flags):  # else nobody can be seen
                     features = measurement.features.ravel()
             return MeasuredFrame(frame.index, frame.time_s, features)
 

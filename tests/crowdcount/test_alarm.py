@@ -19,6 +19,7 @@ from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.model import load_model
+from crowdcount.scene import load_scene
 from crowdcount.video import Position
 
 FPS = 10
@@ -475,6 +476,19 @@ def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live
     known = [k for k, (_, value) in enumerate(values) if not math.isnan(value)]
     said = np.array([values[k][1] > 0 for k in known])
     assert (said == crowded[known]).mean() > 0.8
+
+
+def test_a_covered_camera_is_not_judged(clip, tmp_path):
+    video = cv2.VideoCapture(str(clip[0]))
+    images = [video.read()[1] for _ in range(20)]
+    path = tmp_path / "covered.avi"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, images[0].shape[1::-1])
+    for image in [*images, *[np.zeros_like(images[0])] * 5]:
+        writer.write(image)
+    writer.release()
+    with open_measuring(str(path), scene=load_scene(clip[2])) as measuring:
+        known = [frame.features is not None for frame in measuring.frames()]
+    assert known == [True] * 20 + [False] * 5
 
 
 def test_nothing_is_left_of_a_window_without_frames(clip, alarm_file, tmp_path):

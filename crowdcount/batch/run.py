@@ -105,7 +105,6 @@ class _Case:
     segments: list[Segment] = field(default_factory=list)
     progress: dict[int, float] = field(default_factory=dict)  # share of each segment that is counted
     n_waiting: int = 0
-    n_under_way: int = 0
     spent_s: float = 0.0
     failed: bool = False
     facts: dict | None = None
@@ -183,7 +182,6 @@ class _Batch:
             return
         if limits.total_s is not None:
             limits = Limits(max(0.0, limits.total_s - case.spent_s), limits.silent_s, limits.retries)
-        case.n_under_way += 1
         self._under_way[self._engine.submit(task, limits)] = case, task, then
 
     def _hear(self, event: Progress | Finished) -> None:
@@ -199,7 +197,6 @@ class _Batch:
             )
             return
         del self._under_way[event.number]
-        case.n_under_way -= 1
         self._watcher.resting(event.worker)
         case.spent_s += event.outcome.seconds
         if event.outcome.error is not None:

@@ -22,7 +22,7 @@ def audit(dataset: str, output: str | None, html: str | None, json: bool, quiet:
     DATASET and its labels are given as to `crowdcount train`. The labels that stand out from what all others
     tell are ranked, the oddest first, for a person to look at.
     """
-    from ..jobs import audit_dataset
+    from ..learning.jobs import audit_dataset
     from ..results import print_result
     from ..terminal import Terminal, audit_report
 

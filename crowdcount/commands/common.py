@@ -9,7 +9,8 @@ import click
 
 from ..errors import CrowdCountError
 
-OK, FAILED, USAGE, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+#: Exit codes besides 0 and click's own 2 for wrong usage.
+FAILED, SOME_FAILED, INTERRUPTED = 1, 3, 130
 
 
 def complain(error: BaseException) -> None:

@@ -53,7 +53,7 @@ def compress(model: str, output: str | None, json: bool, quiet: bool, **options)
     frame; what that costs in accuracy is measured by cross-validation, beside prototypes that are selected
     among the training frames.
     """
-    from ..jobs import compress_model
+    from ..learning.jobs import compress_model
     from ..results import print_result
     from ..terminal import Terminal, compression_report
 

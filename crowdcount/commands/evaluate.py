@@ -15,7 +15,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
 
     DATASET and its labels are given as to `crowdcount train`.
     """
-    from ..jobs import evaluate_model
+    from ..learning.jobs import evaluate_model
     from ..results import print_result
     from ..terminal import Terminal, evaluation_report
 

@@ -23,7 +23,7 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
     `crowdcount train`: of the camera as it now is, or of a camera that MODEL never saw. Five to ten counts
     correct bias and scale and renew the interval; the corrected model counts like any other.
     """
-    from ..jobs import recalibrate_model
+    from ..learning.jobs import recalibrate_model
     from ..results import print_result
     from ..terminal import Terminal, recalibration_report
 

@@ -34,7 +34,7 @@ def suggest(source: str, output: str | None, quiet: bool, **options) -> None:
     SOURCE is a video file, or a folder or pattern of images. From the frames chosen, `crowdcount train
     --counts` learns more than from as many evenly spaced ones.
     """
-    from ..jobs import suggest_frames
+    from ..learning.jobs import suggest_frames
     from ..results import print_result
     from ..terminal import Terminal
 

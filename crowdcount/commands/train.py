@@ -51,7 +51,7 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
     DATASET is a Mall folder, a UCSD-style folder, a video or images with --counts or --mot, or a table of
     ready-made features. Frames without a label take part as unlabelled ones.
     """
-    from ..jobs import train_model
+    from ..learning.jobs import train_model
     from ..results import print_result
     from ..terminal import Terminal, training_report
 

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.jobs import compress_model
 from crowdcount.learning.compression import SIZES, compress
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.explain import explain
+from crowdcount.learning.jobs import compress_model
 from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
 from crowdcount.storage import load_arrays, save_arrays

@@ -1,0 +1,325 @@
+"""What the commands on labels and models do, for any caller: read what is given, work, and write files."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..drawing import PLOT_SUFFIXES, plot_compression
+from ..errors import OutputError
+from ..jobs import Show, Watcher, source_stem
+from ..model import default_model, load_model
+from ..pages import PAGE_SUFFIXES
+from ..scene import Scene, load_scene
+from ..storage import check_writable, refuse_to_replace, same_file
+from .audit import Audit, audit_labels, write_audit_page, write_audit_table
+from .compression import Compression, compress
+from .datasets import Dataset, load_dataset
+from .explain import explain
+from .recalibration import Recalibration, recalibrate
+from .suggestion import Suggestion, suggest, write_pictures, write_suggestions
+from .training import Evaluation, Training, evaluate, train
+
+#: What stands for the bundled model in the place of a model file's name.
+BUNDLED = "bundled"
+
+
+def suggest_frames(
+    source: str,
+    output: str | None = None,
+    *,
+    size: int = 25,
+    pictures: str | Path | None = None,
+    scene: str | Path | None = None,
+    fps: float | None = None,
+    watcher: Watcher,
+) -> tuple[list[Suggestion], str]:
+    """Choose frames to count and write them; returns them and the file's name.
+
+    Parameters
+    ----------
+    source : str
+        A video file, or a folder or pattern of images.
+    output : str, optional
+        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, which must not be
+        there: it may hold counts.
+    size, fps
+        As for `crowdcount.learning.suggestion.suggest`.
+    pictures : path, optional
+        Folder for the frames as pictures.
+    scene : path, optional
+        Scene file.
+    watcher : Watcher
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    written = f"{source_stem(source)}.labels.csv" if output is None else output
+    if output is None and Path(written).exists():
+        raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
+    if written != "-":
+        refuse_to_replace(written, source, scene)
+        check_writable(written)
+    loaded_scene = None if scene is None else load_scene(scene)
+    with watcher.progress() as show:
+        show(f"looking at {source}", 0, None, None)
+        found = suggest(
+            source, size, scene=loaded_scene, fps=fps,
+            progress=lambda done, total: show("measuring", done, total, None),
+        )  # fmt: skip
+        if pictures is not None:
+            write_pictures(source, found, pictures)
+        write_suggestions(found, written)
+    return found, written
+
+
+def train_model(
+    path: str,
+    model_path: str | Path,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> Training:
+    """Train on a data set and save the model.
+
+    Parameters
+    ----------
+    path : str
+        The data set; `counts`, `mot` and `annotated` as for `load_dataset`.
+    model_path : path
+        Model file to write.
+    scene : path, optional
+        Scene file.
+    watcher : Watcher
+    options
+        regressor, frames, level, directions and cache, as for `train`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    refuse_to_replace(model_path, path, scene, counts, mot)
+    check_writable(model_path)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+        training = train(dataset, scene=loaded_scene, progress=_measuring(show), **options)
+        training.model.save(model_path)
+    return training
+
+
+def evaluate_model(
+    path: str,
+    model: str | Path | None = None,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> Evaluation:
+    """Measure a model's error on a data set.
+
+    Parameters
+    ----------
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    model : path, optional
+        Model file; the bundled model by default.
+    options
+        frames and cache, as for `evaluate`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, ModelError, OutputError
+    """
+    loaded = default_model() if model is None else load_model(model)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+
+        def measured(done: int, total: int) -> None:
+            show("measuring", done, total, None)
+
+        return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
+
+
+def audit_dataset(
+    path: str,
+    *,
+    output: str | Path | None = None,
+    html: str | Path | None = None,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> Audit:
+    """Audit the labels of a data set, and write what stands out where asked.
+
+    Parameters
+    ----------
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    output : path, optional
+        CSV file to write, or "-".
+    html : path, optional
+        Page to write.
+    options
+        frames and cache, as for `audit_labels`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    for file, suffixes in ((output, ()), (html, PAGE_SUFFIXES)):
+        if file is None or (file == "-" and file is output):
+            continue
+        refuse_to_replace(file, path, scene, counts, mot)
+        check_writable(file, suffixes)
+    if output is not None and html is not None and same_file(Path(output), Path(html)):
+        raise OutputError(f"the table and the page would both be written to {html}; choose two names")
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+        audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
+        if output is not None:
+            write_audit_table(audit, output)
+        if html is not None:
+            show("drawing", 0, None, None)
+            write_audit_page(audit, dataset, html)
+    return audit
+
+
+def recalibrate_model(
+    model: str | Path,
+    path: str,
+    output: str | Path | None = None,
+    *,
+    scene: str | Path | None = None,
+    counts: str | Path | None = None,
+    mot: str | Path | None = None,
+    annotated: str | None = None,
+    watcher: Watcher,
+    **options,
+) -> tuple[Recalibration, str]:
+    """Correct a model by a few counts and save what it becomes; returns what was found, and the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file, or `BUNDLED`.
+    output : path, optional
+        Model file to write; by default `<stem>.recalibrated.npz` in the working folder.
+    path, scene, counts, mot, annotated, watcher
+        As for `train_model`.
+    options
+        frames and cache, as for `recalibrate`.
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, ModelError, OutputError
+    """
+    written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
+    refuse_to_replace(written, model, path, scene, counts, mot)
+    check_writable(written)
+    loaded = default_model() if model == BUNDLED else load_model(model)
+    labels = {"counts": counts, "mot": mot, "annotated": annotated}
+    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+        found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
+        found.model.save(written)
+    return found, written
+
+
+def compress_model(
+    model: str | Path,
+    output: str | Path | None = None,
+    *,
+    prototypes: int | None = None,
+    plot: str | Path | None = None,
+    watcher: Watcher,
+) -> tuple[Compression, str]:
+    """Compress a model and save the smaller one; returns what was found, and the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    output : path, optional
+        Model file to write; by default `<stem>.compressed.npz` in the working folder.
+    prototypes : int, optional
+        How many; see `crowdcount.learning.compression.compress`.
+    plot : path, optional
+        Picture to draw of the error against the number of prototypes.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, OutputError
+    """
+    written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
+    refuse_to_replace(written, model)
+    check_writable(written)
+    if plot is not None:
+        refuse_to_replace(plot, model, written)
+        check_writable(plot, PLOT_SUFFIXES)
+    loaded = load_model(model)
+    with watcher.progress() as show:
+        found = compress(loaded, prototypes, lambda done, total: show("compressing", done, total, None))
+    found.model.save(written)
+    if plot is not None:
+        plot_compression(found, plot, Path(model).name)
+    return found, written
+
+
+def explain_model(
+    model: str | Path, footage: str | Path, output: str | Path | None = None, *, watcher: Watcher
+) -> str:
+    """Write a page on what a compressed model compares frames with; returns the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    footage : path
+        What the model was trained on; see `crowdcount.learning.explain.explain`.
+    output : path, optional
+        Page to write; by default `<stem>.explained.html` in the working folder.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, VideoError, OutputError
+    """
+    written = f"{Path(model).stem}.explained.html" if output is None else str(output)
+    refuse_to_replace(written, model, footage)
+    check_writable(written, PAGE_SUFFIXES)
+    with watcher.progress() as show:
+        show(f"looking at {footage}", 0, None, None)
+        explain(load_model(model), footage, written)
+    return written
+
+
+def _measuring(show: Show) -> Callable[[int, int], None]:
+    """Progress of measuring, then of a fit whose end nobody knows."""
+
+    def measured(done: int, total: int) -> None:
+        show("measuring", done, total, None)
+        if done == total:
+            show("fitting", 0, None, None)
+
+    return measured
+
+
+@contextmanager
+def _opened(path, scene, labels, watcher) -> Iterator[tuple[Dataset, Scene | None, Show]]:
+    """A data set with its labels, the scene of a file if one is given, and what is shown the progress."""
+    with watcher.progress() as show:
+        show(f"looking at {path}", 0, None, None)
+        loaded_scene = None if scene is None else load_scene(scene)
+        dataset = load_dataset(path, roi_scene=loaded_scene, **labels)
+        watcher.loaded(dataset)
+        yield dataset, loaded_scene, show

@@ -34,6 +34,8 @@ N_LBP_CODES = LBP_POINTS + 2
 #: Where in the neighbourhood of a pixel, nine pixels row by row, it is itself, the ones straight beside it,
 #: and the second pixels of its co-occurrence pairs, in the order of `ANGLES`.
 _CENTRE, _STRAIGHT, _SECOND = 4, slice(1, None, 2), [5, 8, 7, 6]
+#: Pixels whose patterns are found at a time: what is computed for them stays in the cache.
+_BLOCK = 1 << 12
 #: Distance of a diagonal point from the pixel's row and column, rounded as scikit-image rounds it.
 _STEP = 0.70711
 
@@ -161,18 +163,28 @@ def lbp_codes(values, figures: Figures) -> np.ndarray:
     -------
     (k,) int in 0 … 9
     """
-    down, right = (
-        _shares(n).take(places, axis=-1)
-        for n, places in zip(figures.mask.shape, (figures.rows, figures.columns), strict=True)
-    )
+    height, width = figures.mask.shape
+    codes = np.empty(values.shape[1], np.intp)
+    for first in range(0, len(codes), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        down = _shares(height).take(figures.rows[block], axis=-1)
+        right = _shares(width).take(figures.columns[block], axis=-1)
+        codes[block] = _CODE_OF_PATTERN.take(_patterns(values[:, block], down, right))
+    return codes
+
+
+def _patterns(values, down, right) -> np.ndarray:
+    """Bits (k,) uint8 of neighbourhoods (9, k): which points are at least as bright as the pixel.
+
+    The shares `down` and `right` (2, 2, k) by which the diagonal points are interpolated are of `_shares`.
+    """
     square = values.reshape(3, 3, -1).astype(np.float64)
     between = right[0] * square[:, :2] + right[1] * square[:, 1:]
     points = down[0][:, None] * between[:2] + down[1][:, None] * between[1:]
     bits = np.empty((LBP_POINTS, values.shape[1]), bool)
     np.greater_equal(values[_STRAIGHT], values[_CENTRE], out=bits[:4])
     np.greater_equal(points, square[1, 1], out=bits[4:].reshape(points.shape))
-    patterns = np.bitwise_or.reduce(bits.view(np.uint8) << _SHIFTS)
-    return _CODE_OF_PATTERN.take(patterns)
+    return np.bitwise_or.reduce(bits.view(np.uint8) << _SHIFTS)
 
 
 @cache
@@ -187,7 +199,7 @@ def _shares(n: int) -> np.ndarray:
     return np.stack([1 - behind, behind])
 
 
-#: Bits in the order in which `lbp_codes` finds them, and where they stand around the circle.
+#: Bits in the order in which `_patterns` finds them, and where they stand around the circle.
 _SHIFTS = np.arange(LBP_POINTS, dtype=np.uint8)[:, None]
 _CIRCLE = [0, 5, 2, 7, 3, 6, 1, 4]
 _BITS = (np.arange(256)[:, None] >> np.arange(LBP_POINTS) & 1)[:, _CIRCLE]

@@ -79,7 +79,7 @@ class MedianBackground:
     image : (H, W, 3) uint8 or None
         The median as last learnt; None before.
     n_frames : int
-        Frames applied so far: each `window_step`-th is kept.
+        Frames seen so far: each `window_step`-th is kept.
     """
 
     def __init__(self, rate: float, through_crowds: bool = False):
@@ -117,7 +117,7 @@ class MedianBackground:
             self.keep(light.evened_out(frame_bgr))
 
     def keep(self, evened_bgr: np.ndarray) -> None:
-        """Put a (H, W, 3) uint8 frame into the window, and learn from it when it is full or due."""
+        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is full or due."""
         self._window.append(evened_bgr)
         if len(self._window) < self._due:
             return

@@ -36,7 +36,7 @@ def resized(image: np.ndarray, size_wh: tuple[int, int], interpolation: int) -> 
 
 
 class Closing:
-    """Morphological closing of masks by a tall element, as closings and dilations by two smaller ones.
+    """Morphological closing of masks by a tall element, in three steps with two smaller ones.
 
     A convex element with upright axes of symmetry, such as an ellipse, is a line as long as its shortest
     column, dilated by what is left of the other columns: a fraction of the places to look at.

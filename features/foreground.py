@@ -40,6 +40,8 @@ LOOK_FRAMES = 10
 
 #: Brightness on a scale of ratios, above what a dark pixel has of noise.
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
+#: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
+_PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
 
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR_SPREAD = 0.55, 1.0, 0.10
 
@@ -169,6 +171,8 @@ def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> Non
 
     Where people pass most of the time, the median is some mixture of their clothes. Those are of any colour,
     but the floor is always of the same. Closeness is that of ratios: black clothes differ by few grey levels.
+    Leaves that sway show what is behind them as often, but never a piece of it as large as `_PIECE`: the
+    median stays where no tenth of the frames does.
 
     Parameters
     ----------
@@ -183,7 +187,14 @@ def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> Non
     pixels = frames.reshape(len(frames), -1, 3)[:, places]
     grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
     members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
-    image_bgr.reshape(-1, 3)[places] = np.mean(pixels, axis=0, where=members[..., None])
+    settled = image_bgr.copy()
+    settled.reshape(-1, 3)[places] = np.mean(pixels, axis=0, where=members[..., None])
+    n_seen = np.zeros(settled.shape[:2], np.uint8)
+    for frame in frames:
+        is_seen = cv2.inRange(largest_difference(frame, settled), 0, _SEEN_WITHIN)
+        n_seen += cv2.morphologyEx(is_seen, cv2.MORPH_OPEN, _PIECE) & 1
+    chosen = places[n_seen.ravel()[places] >= len(frames) / 10]
+    image_bgr.reshape(-1, 3)[chosen] = settled.reshape(-1, 3)[chosen]
 
 
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:

@@ -150,6 +150,22 @@ class TestMasks:
         if through_crowds:
             assert segmenter.apply(camera()).mask.mean() < 0.02
 
+    def test_leaves_that_sway_are_no_people_who_pass(self):
+        camera, rng = Camera(), np.random.default_rng(4)
+        tree, leaf = (slice(10, 70), slice(40, 120)), np.array([20, 60, 30], np.uint8)
+        clip = []
+        for _ in range(LEARNING_FRAMES):  # leaves of two pixels hide half of what is behind them
+            frame = camera()
+            leaves = rng.random((30, 40)).repeat(2, axis=0).repeat(2, axis=1) < 0.5
+            frame[tree][leaves] = leaf + rng.integers(0, 40, (leaves.sum(), 1), dtype=np.uint8)
+            clip.append(frame)
+        shares = []
+        for through_crowds in (False, True):
+            segmenter = Segmenter(HIGH, ROI, through_crowds)
+            segmenter.learn(clip)
+            shares.append(np.mean([segmenter.apply(frame).mask[tree].mean() for frame in clip[::6]]))
+        assert shares[1] <= shares[0] + 0.05
+
     def test_are_the_same_in_empty_places_whether_they_look_through_crowds_or_not(self):
         clip = list(walk(Camera(), 60))
         plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, through_crowds=True)

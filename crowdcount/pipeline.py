@@ -159,7 +159,10 @@ class Pipeline:
         self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
         joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
-        self._segmenter = Segmenter(rate, small.roi, through_crowds=by_blob)
+        view = None
+        if scene.view is not None:
+            view = cv2.cvtColor(cv2.resize(scene.view, self.size_wh), cv2.COLOR_GRAY2BGR)
+        self._segmenter = Segmenter(rate, small.roi, by_blob, view)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
 
@@ -183,6 +186,12 @@ class Pipeline:
         """(h, w) int32: number of the finest grid's cell at each pixel, from 0; -1 outside the region."""
         finest = self.geometry.grids[-1]
         return np.where(finest >= 0, finest - self._first_cell, -1)
+
+    @property
+    def view(self) -> np.ndarray | None:
+        """The empty scene (h, w) uint8 as last learnt, in grey at the working size; None before."""
+        reference = self._segmenter.reference_bgr
+        return None if reference is None else cv2.cvtColor(reference, cv2.COLOR_BGR2GRAY)
 
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.

@@ -100,6 +100,9 @@ class Scene:
         0 … 1; 1 when given or imported, 0 when assumed.
     axis : ((x, y), (x, y)) or None
         From where to where people walk who are counted as right-moving, pixels; None: along the image's rows.
+    view : (h, w) uint8 or None
+        The empty scene in grey, at any size, as the camera showed it in training: footage that shows another
+        is flagged. None where it is not known; a .json file does not hold it.
 
     Raises
     ------
@@ -116,6 +119,7 @@ class Scene:
     height_origin: Origin = "given"
     height_reliability: float = 1.0
     axis: Axis | None = None
+    view: np.ndarray | None = None
 
     def __post_init__(self):
         width, height = self.size_wh
@@ -130,6 +134,10 @@ class Scene:
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
             raise SceneError("the height map holds values that are not positive numbers; make it again")
+        if self.view is not None and (
+            self.view.dtype != np.uint8 or self.view.ndim != 2 or not self.view.size
+        ):
+            raise SceneError("the view of the empty scene is no grey picture; make the scene again")
         if self.axis is not None and not 1 <= math.dist(*self.axis) < math.inf:
             raise SceneError(f"the axis {_axis_text(self.axis)} has no length; give two points apart")
 
@@ -257,6 +265,7 @@ class Scene:
         """The scene as arrays by name and a JSON-able description, for `scene_of`."""
         arrays = {"roi": self.roi} if self.polygons is None else {}
         arrays |= {"person_height": self.person_height} if self.line is None else {}
+        arrays |= {} if self.view is None else {"view": self.view}
         return arrays, self._description().model_dump(mode="json")
 
     def _description(self) -> "_Description":
@@ -590,6 +599,7 @@ def _assembled(description: _Description, arrays) -> Scene:
         description.height_origin,
         description.height_reliability,
         description.axis,
+        arrays.get("view"),
     )
 
 

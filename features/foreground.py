@@ -232,13 +232,19 @@ class Segmenter:
         Region of interest: changes are measured inside it.
     through_crowds : bool
         See `MedianBackground`.
+    view_bgr : (H, W, 3) uint8, optional
+        The empty scene as the camera is known to show it: footage that shows another from the beginning is of
+        a camera that has moved. By default the camera is where the scene that is first learnt shows it.
     """
 
-    def __init__(self, rate: float, roi: np.ndarray, through_crowds: bool = False):
+    def __init__(
+        self, rate: float, roi: np.ndarray, through_crowds: bool = False, view_bgr: np.ndarray | None = None
+    ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
         self._model = MedianBackground(rate, through_crowds)
-        self._watch = None  # the empty scene as first learnt, against which the camera is judged
+        #: Knows the view against which the camera is judged: the given one, or that of the first scene.
+        self._watch = None if view_bgr is None else CameraWatch(view_bgr)
         self._meter = None
         self._light = None  # of the last look since the scene was learnt
         self._n_at_look = 0  # pixels that were foreground then
@@ -272,9 +278,11 @@ class Segmenter:
                 frames[k] = meter.measure(frame).evened_out(frame)
         self._model.learn(frames, for_now)
         self._light = None
-        self._learning_for = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
+        elif self._learning_for == "learning":
+            self._moved = self._watch.shift(self.reference_bgr) != (0.0, 0.0)
+        self._learning_for = None
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
         """Go on, in the scene just learnt, as if `n_frames` frames had been applied.

@@ -137,6 +137,8 @@ def measure(
             learn_scene(pipeline, source)
             rows, values, directed = _measured(source, pipeline, wanted, progress)
             arrays = {"rows": rows, "features": values}
+            if pipeline.view is not None:
+                arrays["view"] = pipeline.view
             return arrays if directed is None else arrays | {"directed": directed}
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
@@ -147,7 +149,7 @@ def measure(
         values,
         tuple(columns),
         pipeline.schema.views(),
-        scene,
+        replace(scene, view=arrays.get("view")),
         rate,
         pipeline.person_height,
         pipeline.cell_views(),

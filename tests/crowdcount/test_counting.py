@@ -263,6 +263,18 @@ class TestScene:
         errors = [row.count - label for row, label in zip(rows, street.counts, strict=False)]
         assert np.abs(errors).mean() < 1.0
 
+    def test_a_model_knows_the_view_of_its_camera(self, street, trained, tmp_path):
+        trained.model.save(tmp_path / "m.npz")
+        moved = tmp_path / "moved"
+        moved.mkdir()
+        for path in sorted(street.frames.iterdir())[:20]:
+            cv2.imwrite(str(moved / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+        flags = {row.flags for row in count(moved, model=tmp_path / "m.npz")}
+        assert all("camera_moved" in one for one in flags)
+        assert not any("camera_moved" in row.flags for row in count(street.frames, model=tmp_path / "m.npz"))
+        given = replace(trained.model.scene, view=None)  # whoever gives a scene says where the camera looks
+        assert not any("camera_moved" in row.flags for row in count(moved, model=trained.model, scene=given))
+
     def test_may_be_a_file(self, street, trained, tmp_path):
         street.scene.save(tmp_path / "scene.json")
         window = {"every": 10, "end": parse_position("21")}

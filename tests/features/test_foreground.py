@@ -294,6 +294,30 @@ class TestCamera:
         assert max(one.mask.mean() for one in settled) < 0.01
 
     @both_rates
+    @pytest.mark.parametrize(
+        ("shift", "gain", "flags"),
+        [
+            ((0, 0), 1.0, ()),
+            ((0, 0), 0.4, ()),
+            ((5, -3), 1.0, ("camera_moved",)),
+            ((-25, 20), 1.0, ("camera_moved",)),
+        ],
+        ids=["in place", "in the dark", "knocked", "turned away"],
+    )
+    def test_a_move_before_the_footage_is_told_by_the_known_view(self, rate, shift, gain, flags):
+        camera, person = Camera(), person_mask(70, 100)
+        segmenter = Segmenter(rate, ROI, view_bgr=camera())
+        segmenter.learn([camera(shift=shift, gain=gain) for _ in range(20)])
+        for _ in range(4 * CAMERA_SHIFT_CHECKS * look_step(rate)):  # nor is anything learnt anew
+            found = segmenter.apply(camera(person, shift=shift, gain=gain))
+            assert found.flags == flags
+            assert overlap(found.mask, person) > 0.7
+        if flags:
+            for _ in range(2 * (MIN_LEARNING_FRAMES + CAMERA_SHIFT_CHECKS) * look_step(rate)):
+                found = segmenter.apply(camera())
+            assert found.flags == ()
+
+    @both_rates
     def test_a_crowd_is_no_move(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         rng = np.random.default_rng(5)

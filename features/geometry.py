@@ -127,7 +127,7 @@ class Geometry:
         if len(self.grids) == 1 and len(by_part) == self.n_regions:
             return by_part  # each region is one part
         flat = by_part.reshape(len(by_part), -1)
-        return (self.membership.astype(flat.dtype) @ flat).reshape(-1, *by_part.shape[1:])
+        return (self.membership.astype(flat.dtype) @ flat).reshape(self.n_regions, *by_part.shape[1:])
 
 
 class Figures:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,7 @@ class TestClumpFeatures:
         values = measured(np.zeros(SHAPE, bool), geometry)
         assert values.shape == (1, len(QUANTITIES))
         assert not values.any()
+
+    def test_empty_mask_gives_zeros_in_regions_without_pixels_too(self, geometry):
+        geometry = replace(geometry, n_regions=3)
+        np.testing.assert_array_equal(measured(np.zeros(SHAPE, bool), geometry), np.zeros((3, 5)))

@@ -112,11 +112,10 @@ class MedianBackground:
     def _noise(self, frames):
         return noise_of([largest_difference(frame, self.image) for frame in frames])
 
-    def see(self, frame_bgr: np.ndarray, light: Light) -> None:
-        """Count a (H, W, 3) uint8 frame seen in some light, and keep it for learning when it is its turn."""
+    def see(self) -> bool:
+        """Count one more frame; whether it is its turn to be kept for learning."""
         self.n_frames += 1
-        if self.n_frames % self._window_step == 0:
-            self.keep(light.evened_out(frame_bgr))
+        return self.n_frames % self._window_step == 0
 
     def keep(self, evened_bgr: np.ndarray) -> None:
         """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is full or due."""
@@ -294,7 +293,7 @@ class Segmenter:
             Those of them that `kept_frames` names.
         """
         for frame in kept_bgr:
-            self._model.keep(self._light_of(frame).evened_out(frame))
+            self._keep(frame)
         self._model.n_frames = n_frames
         self._n_frames = n_frames - 1
 
@@ -319,7 +318,8 @@ class Segmenter:
             foreground, n_changed = self._segmented(frame_bgr)
         if self._light is not former:
             self._n_at_look = n_changed
-        self._model.see(frame_bgr, self._light)
+        if self._model.see():
+            self._keep(frame_bgr)
         if self._learning_for is None:
             if checking and self._camera_has_moved(frame_bgr):
                 self._learning_for = "camera_moved"
@@ -329,6 +329,10 @@ class Segmenter:
         if self._moved:
             flags.add("camera_moved")
         return Foreground(foreground, tuple(sorted(flags)), self._light)
+
+    def _keep(self, frame_bgr) -> None:
+        """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
+        self._model.keep(self._light_of(frame_bgr).evened_out(frame_bgr))
 
     def _segmented(self, frame_bgr) -> tuple[np.ndarray, int]:
         """The foreground (H, W) bool in the light of the last look, and its number of pixels."""

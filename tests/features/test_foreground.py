@@ -9,6 +9,7 @@ from features.foreground import (
     MIN_LEARNING_FRAMES,
     Segmenter,
     is_shadow,
+    kept_frames,
     look_step,
 )
 
@@ -197,6 +198,23 @@ class TestStandingPeople:
         until = [round(share * self.ABSORPTION_S * rate) for share in (0.8, 2.1)]
         assert min(seen[: until[0]]) > 0.8
         assert max(seen[until[1] :]) < 0.1
+
+
+class TestResuming:
+    @both_rates
+    def test_goes_on_as_if_all_frames_had_been_seen(self, monkeypatch, rate):
+        """In a light that waxes and wanes: every 4th frame is kept, between looks, and learnt from at 240."""
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / rate)
+        camera = Camera()
+        gains = 1 + 0.1 * np.sin(np.arange(280) / 7)
+        clip = [camera(person_mask(k % 150, 100), gain=gain) for k, gain in enumerate(gains)]
+        whole, part = (learnt(rate, clip[::5]) for _ in range(2))
+        for frame in clip[:260]:
+            whole.apply(frame)
+        part.resume(260, [clip[k] for k in kept_frames(260, rate)])
+        np.testing.assert_array_equal(part.reference_bgr, whole.reference_bgr)
+        for frame in clip[260:]:
+            np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)
 
 
 class TestLight:

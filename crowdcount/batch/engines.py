@@ -13,7 +13,6 @@ from typing import Protocol
 from ..errors import BatchError
 from .worker import Limits, Outcome, Worker
 
-ENGINES = ("local", "dask")
 _CONNECT_S = 10.0
 
 

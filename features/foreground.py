@@ -42,6 +42,8 @@ LOOK_FRAMES = 10
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
 _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
+#: Pixels whose frames are compared at a time: what is computed for them takes little memory.
+_AT_A_TIME = 1 << 12
 
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR_SPREAD = 0.55, 1.0, 0.10
 
@@ -73,13 +75,14 @@ class MedianBackground:
     rate : float
         Frames per second, for the speed of absorption.
     through_crowds : bool
-        Look for the empty scene between passers-by, see `settle`: counts in any scene gain by it, those of a
-        model of one camera do not (docs/decisions/2026-11-22-any-scene.md).
+        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more: counts
+        in any scene gain by it, those of a model of one camera do not
+        (docs/decisions/2026-11-22-any-scene.md).
 
     Attributes
     ----------
     image : (H, W, 3) uint8 or None
-        The median as last learnt; None before.
+        The empty scene as last learnt; None before.
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
     """
@@ -183,11 +186,13 @@ def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> Non
     """
     if not len(places):
         return
-    pixels = frames.reshape(len(frames), -1, 3)[:, places]
-    grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
-    members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
     settled = image_bgr.copy()
-    settled.reshape(-1, 3)[places] = np.mean(pixels, axis=0, where=members[..., None])
+    for first in range(0, len(places), _AT_A_TIME):
+        some = places[first : first + _AT_A_TIME]
+        pixels = frames.reshape(len(frames), -1, 3)[:, some]
+        grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
+        members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
+        settled.reshape(-1, 3)[some] = np.mean(pixels, axis=0, where=members[..., None])
     n_seen = np.zeros(settled.shape[:2], np.uint8)
     for frame in frames:
         is_seen = cv2.inRange(largest_difference(frame, settled), 0, _SEEN_WITHIN)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: Who passes is taken to be in view for so many seconds at the least: where nearly everyone passes beside the
+#: view there are fewer people than asked for, rather than hundreds of thousands who are never seen.
+LEAST_PRESENCE_S = 1.0
 _TURNING = 0.35  # seconds over which a heading is averaged, so that corners are rounded
 _STEP_LENGTH_PER_STATURE = 0.41  # Winter 2009: a stride (two steps) is about 0.82 of the stature
 
@@ -134,6 +137,7 @@ class Population:
         presence = np.mean([sum(self._seconds_in_view(t) for t in group) for group in trial])
         if presence <= 0:
             return []
+        presence = max(presence, LEAST_PRESENCE_S)
         longest = max(t.end - t.start for group in trial for t in group)
         rate = people / presence
         period = self._duration * rng.uniform(0.6, 1.6)

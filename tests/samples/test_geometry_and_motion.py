@@ -76,6 +76,12 @@ def test_the_mean_number_of_people_is_kept_from_the_first_frame_on():
     assert counts.std() > 2
 
 
+def test_a_floor_that_is_hardly_in_view_draws_no_multitude():
+    floor = open_floor(in_view=lambda xs, depths: np.hypot(xs, depths - 6.0) < 0.2)
+    tracks = population(floor, 2, standing_share=0.0).tracks()
+    assert 0 < len(tracks) < 5000
+
+
 def test_nobody_comes_to_an_empty_scene():
     assert population(open_floor(), 1, people=0.0).tracks() == []
 

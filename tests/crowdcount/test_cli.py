@@ -1,5 +1,6 @@
 """The command line on real files, in this process where nothing but the files counts, else in its own."""
 
+import functools
 import json
 import math
 import os
@@ -645,7 +646,8 @@ class TestProcess:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_interrupted_keeps_what_was_counted(self, long_clip, here, number):
         partial = here / "long.counts.partial.csv"
-        with process(f"{long_clip} -m ../model.npz -q") as running:
+        usual = functools.partial(signal.signal, number, signal.SIG_DFL)  # the tests may run under nohup
+        with process(f"{long_clip} -m ../model.npz -q", preexec_fn=usual) as running:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not (partial.exists() and partial.stat().st_size > 500):
                 time.sleep(0.02)
@@ -658,6 +660,18 @@ class TestProcess:
         frames = [row.frame for row in read_counts(partial)]
         assert 0 < len(frames) < 1500
         assert frames == list(range(len(frames)))
+
+    def test_nohup_counts_on_when_the_terminal_closes(self, long_clip, here):
+        partial = here / "long.counts.partial.csv"
+        ignored = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
+        with process(f"{long_clip} -m ../model.npz -q", preexec_fn=ignored) as running:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and not partial.exists():
+                time.sleep(0.02)
+            running.send_signal(signal.SIGHUP)
+            assert running.communicate(timeout=60) == ("", "")
+        assert running.returncode == 0
+        assert len(read_counts(here / "long.counts.csv")) == 1500
 
     def test_a_reader_that_has_enough(self, long_clip, here):
         with process(f"{long_clip} -m ../model.npz -o - -q") as running:

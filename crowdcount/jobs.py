@@ -24,7 +24,7 @@ from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
-from .video import open_source
+from .video import is_camera, open_source
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .learning.datasets import Dataset
@@ -226,7 +226,7 @@ def _never_ends(source: str) -> bool:
     """Whether a source is a camera or a stream that is no file of a web server."""
     if "://" in source:
         return not source.lower().startswith(("http://", "https://", "ftp://", "file://"))
-    return source.isdigit() and not Path(source).exists()
+    return is_camera(source)
 
 
 def source_stem(source: str) -> str:
@@ -243,12 +243,11 @@ def source_stem(source: str) -> str:
     path = Path(source)
     if path.is_dir():
         return path.resolve().name or "images"
-    if not path.exists():
-        if re.fullmatch(r"[0-9]+", source):
-            return f"camera-{source}"
-        if glob.has_magic(source):
-            literal = re.sub(r"\[.*?\]|[*?]", "", path.stem).strip(" _.-")
-            return literal or path.parent.resolve().name or "images"
+    if is_camera(source):
+        return f"camera-{source}"
+    if glob.has_magic(source) and not path.exists():
+        literal = re.sub(r"\[.*?\]|[*?]", "", path.stem).strip(" _.-")
+        return literal or path.parent.resolve().name or "images"
     return path.stem
 
 

@@ -318,11 +318,16 @@ def open_source(
         _check_file(Path(text))
         is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
         return _ImageSource([Path(text)], text, fps) if is_image else _FileSource(text, fps)
-    if re.fullmatch(r"[0-9]+", text):
+    if is_camera(text):
         return _LiveSource(int(text), fps, timeout_s, reconnect_s)
     if glob.has_magic(text):
         return _ImageSource(_images(Path(name) for name in glob.glob(text)), text, fps)
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
+
+
+def is_camera(source: str) -> bool:
+    """Whether a source is the number of a camera: a whole number that is no file's name."""
+    return re.fullmatch(r"[0-9]+", source) is not None and not os.path.exists(source)
 
 
 class _NotOneToOneError(Exception):

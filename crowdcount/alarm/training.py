@@ -17,6 +17,7 @@ from ..learning.cache import kept
 from ..model import CounterModel
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace
+from ..video import is_camera
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, is_table, open_measuring
 
@@ -112,7 +113,7 @@ def train_alarm(
     """
     began = time.perf_counter()
     show = show or show_nothing
-    if not is_table(source) and ("://" in source or (source.isdigit() and not Path(source).exists())):
+    if not is_table(source) and ("://" in source or is_camera(source)):
         raise DatasetError(f"expected a recording that calls speak of, but {source} is live; record it first")
     statements = read_calls(labels)
     loaded = None if scene is None else load_scene(scene)

@@ -104,8 +104,9 @@ class MedianBackground:
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         self.image = median_of(frames)
         noise = self._noise(frames)
-        if self._through_crowds and len(frames) >= LEARNING_FRAMES // 2:
-            settle(self.image, frames, np.flatnonzero(noise > RESTLESS))
+        restless = np.flatnonzero(noise > RESTLESS)
+        if self._through_crowds and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
+            settle(self.image, frames, restless)
             noise = self._noise(frames)
         threshold = cv2.merge([np.clip(3.5 * noise, 10, 80).astype(np.uint8)] * 3)
         # not saturated above: in less light white is darker than what may pass for white
@@ -184,8 +185,6 @@ def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> Non
     places : (k,) int
         Pixels to look at, numbered row by row.
     """
-    if not len(places):
-        return
     settled = image_bgr.copy()
     for first in range(0, len(places), _AT_A_TIME):
         some = places[first : first + _AT_A_TIME]

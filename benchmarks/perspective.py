@@ -17,9 +17,10 @@ import numpy as np
 
 from benchmarks.data import FOOTAGE, DataError, labelled
 from benchmarks.tables import Table
-from crowdcount.counting import make_pipeline, scene_of_footage
+from crowdcount.counting import make_pipeline
 from crowdcount.learning.training import evaluate
 from crowdcount.model import CounterModel, default_model
+from crowdcount.overview import Overview
 from crowdcount.scene import Scene, estimate_scene, for_estimation, import_scene, scene_from
 from crowdcount.video import open_source
 from samples.scenes import SceneSpec, random_spec
@@ -245,7 +246,7 @@ def real(name: str, model: CounterModel) -> Result:
     """What is found in a real clip; its true heights are those of its boxes or of its perspective map."""
     dataset, frames = labelled(name)
     with open_source(dataset.source) as source:
-        scene = scene_of_footage(source)
+        scene = Overview(source).scene
     if dataset.boxes is not None:
         boxes = np.concatenate([boxes for boxes in dataset.boxes if boxes is not None])
         feet, heights = boxes[:, 1] + boxes[:, 3], boxes[:, 3]

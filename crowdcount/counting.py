@@ -9,23 +9,19 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES
 from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
 from .model import NO_DIRECTIONS, CounterModel, default_model, load_model
+from .overview import Overview
 from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
-from .scene import Scene, estimate_scene, for_estimation, load_scene
+from .scene import Scene, load_scene
 from .video import Frame, Landmark, Position, SourceInfo, VideoSource, open_source, read_ahead
 
-#: Frames of a recording that are looked at before counting, to find its perspective.
-SAMPLED_FRAMES = 120
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0
-#: The median of fewer frames shows the people in them, not the scene without them.
-FEWEST_FRAMES = 3
 #: Frames that are decoded ahead in a second thread.
 _AHEAD = 4
 
@@ -72,7 +68,7 @@ class Counting:
     def __init__(
         self,
         source: VideoSource,
-        scene: Scene,
+        overview: Overview,
         model: CounterModel,
         window: tuple[Position | Landmark | None, Position | None, int],
         passes: ExitStack,
@@ -82,7 +78,7 @@ class Counting:
         kept: Sequence[Landmark] | None = None,
     ):
         self.info: SourceInfo = source.info
-        self.scene = scene
+        self.scene = overview.scene
         self.model = model
         self._source = source
         self._passes = passes
@@ -94,13 +90,13 @@ class Counting:
             if model.directions is None:
                 raise ModelError(NO_DIRECTIONS)
             check_rate(self.info.name, self.rate)
-        self._pipeline = make_pipeline(model, scene, self.rate, directions)
+        self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
         self._band_rows = None
         if model.profile is not None:
-            self._band_rows = Depth.of(scene).rows(len(model.profile.center))
-        learn_scene(self._pipeline, source, learning)
+            self._band_rows = Depth.of(self.scene).rows(len(model.profile.center))
+        overview.teach(self._pipeline, learning)
         if kept is not None:
             self._resume(kept)
 
@@ -185,23 +181,15 @@ class Counting:
         return Profile(density, self._band_rows, self.model.strongest_density)
 
 
-def scene_of_footage(source: VideoSource) -> Scene:
-    """The scene estimated from a source's sampled frames, as `estimate_scene` does."""
-    sampled = source.sample(SAMPLED_FRAMES, for_estimation)
-    return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
+def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:
+    """The scene to count in: the given one, else the model's own; None where it is to be estimated.
 
-
-def choose_scene(scene: Scene | None, model: CounterModel, source: VideoSource) -> Scene:
-    """The scene to count in: the given one, else the model's own, else one estimated from the footage.
-
-    SceneError when it does not fit the footage, ModelError when the model needs a scene and knows none.
+    ModelError when the model needs a scene and knows none.
     """
     scene = scene or model.scene
-    if scene is not None:
-        return scene.fitted(source.info.size_wh)
-    if not model.per_cell:
+    if scene is None and not model.per_cell:
         raise ModelError("the model knows no scene to count in: give one, or train it on footage")
-    return scene_of_footage(source)
+    return scene
 
 
 def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bool = False) -> Pipeline:
@@ -213,24 +201,6 @@ def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bo
     if model.per_cell:
         return Pipeline.for_any_scene(scene, rate, person_height)
     return Pipeline(scene, rate, directions=directions, person_height=person_height)
-
-
-def learning_frames(pipeline: Pipeline, source: VideoSource) -> list[np.ndarray]:
-    """What a pipeline learns the empty scene from: sampled frames, reduced; of a live source none."""
-    return [frame.image_bgr for frame in source.sample(LEARNING_FRAMES, pipeline.reduced)]
-
-
-def learn_scene(
-    pipeline: Pipeline, source: VideoSource, learning: Sequence[np.ndarray] | None = None
-) -> None:
-    """Let a pipeline learn the empty scene, from a source's `learning_frames` unless others are given.
-
-    Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning".
-    """
-    if learning is None:
-        learning = learning_frames(pipeline, source)
-    if len(learning) >= FEWEST_FRAMES:
-        pipeline.learn(learning)
 
 
 def check_rate(name: str, rate: float) -> None:
@@ -283,7 +253,7 @@ def open_counting(
         Of a camera or stream that is faster than the counting, count the newest frame and drop those that
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
     learning : sequence of (h, w, 3) uint8, optional
-        What to learn the empty scene from, in place of the source's own `learning_frames`.
+        What to learn the empty scene from, in place of `Overview.learning_frames`.
     directions : bool
         Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
     kept : sequence of Landmark, optional
@@ -307,8 +277,9 @@ def open_counting(
                 f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
                 "leave out latest, or count every Nth frame"
             )
-        scene = choose_scene(scene, model, opened)
-        yield Counting(opened, scene, model, (start, end, every), passes, latest, learning, directions, kept)
+        overview = Overview(opened, choose_scene(scene, model))
+        window = start, end, every
+        yield Counting(opened, overview, model, window, passes, latest, learning, directions, kept)
 
 
 def count(

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Protocol
 import cv2
 import numpy as np
 
-from .counting import Counting, open_counting, scene_of_footage
+from .counting import Counting, open_counting
 from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
+from .overview import Overview
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
@@ -393,15 +394,14 @@ def make_scene(
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
         if is_estimated:
-            made = scene_of_footage(opened)
+            made = Overview(opened).scene
         elif imported:
             made = import_scene(*imported).fitted(size_wh)
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
         made = made.redrawn(polygons or None, persons or None, axis)
         if preview is not None:
-            frames = opened.sample(1) or opened.frames()
-            image = next(frame.image_bgr for frame in frames if frame.image_bgr is not None)
+            image = next(frame.image_bgr for frame in opened.frames() if frame.image_bgr is not None)
     if output is not None:
         made.save(output)
     if preview is not None:

@@ -35,6 +35,7 @@ import re
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ _FAILURES_AT_STREAM_END = 100
 _RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
 _REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
-_GRABS_PER_SEEK = 100  # frames decoded for one seek, roughly: half a group of pictures
+_LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
 _SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
 
@@ -220,7 +221,7 @@ class VideoSource(ABC):
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.
 
-        Of each image only ``reduce(image)`` is kept, and up to 2 n of them at a time.
+        Of each image only ``reduce(image)`` is kept. Those of n / 2 are every second one of those of n.
 
         A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
         which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
@@ -368,17 +369,14 @@ class _FileSource(VideoSource):
 
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()
-        count = self.info.frame_count
-        if count is not None and self._announced_fps is not None and count > n * _GRABS_PER_SEEK:
-            frames = self._sample_by_seeking(n, count / self._announced_fps, reduce)
+        announced = self.info.frame_count or 0
+        if announced > _LONG and self._announced_fps is not None:
+            frames = self._sample_by_seeking(n, announced / self._announced_fps, reduce)
             if len(frames) > n // 2:
                 return frames
-        stride = 1  # as it would become, if the announced length is right
-        while count is not None and count >= 2 * n * stride:
-            stride *= 2
-        frames = self._sample_in_order(n, reduce, stride)
-        if len(frames) < n and stride > 1:  # there are fewer than the file announces
-            frames = self._sample_in_order(n, reduce, 1)
+        frames, count = self._sample_in_order(n, announced, reduce)
+        if announced < 0.9 * count or (n - 1) * announced // n >= count:
+            frames, _ = self._sample_in_order(n, count, reduce)
         return frames
 
     def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
@@ -386,7 +384,7 @@ class _FileSource(VideoSource):
         frames = []
         with self._video() as capture:
             for k in range(n):
-                wanted_s = (k + 0.5) / n * duration_s
+                wanted_s = k / n * duration_s
                 capture.go_to(wanted_s)
                 if not capture.grab() or (image := capture.image()) is None:
                     continue
@@ -396,18 +394,17 @@ class _FileSource(VideoSource):
                     frames.append(self._frame(index, self._time(index, found_s), image, reduce))
         return frames
 
-    def _sample_in_order(self, n: int, reduce: Reduce, stride: int) -> list[Frame]:
-        """Decode everything, keeping every `stride`-th frame; whenever there are 2 n, half of them go."""
-        frames: list[Frame] = []
+    def _sample_in_order(self, n: int, count: int, reduce: Reduce) -> tuple[list[Frame], int]:
+        """Decode everything, keeping n frames of the first `count`; these, and how many there are."""
+        wanted = deque(sorted({k * count // n for k in range(n)}))
+        frames, index = [], -1
         with closing(self._slots(None)) as slots:
             for index, time_s, read in slots:
-                if index % stride == 0 and (image := read()) is not None:
+                if wanted and wanted[0] <= index and (image := read()) is not None:
                     frames.append(self._frame(index, time_s, image, reduce))
-                if len(frames) == 2 * n:
-                    frames = frames[::2]
-                    stride *= 2
-        chosen = np.linspace(0, len(frames) - 1, min(n, len(frames))).round().astype(int)
-        return [frames[k] for k in chosen]
+                    while wanted and wanted[0] <= index:
+                        wanted.popleft()
+        return frames, index + 1
 
     def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
         self._check_open()

@@ -12,13 +12,24 @@ _STRIP = 1 << 14
 
 def reduced(image: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
     """An image (H, W, …) uint8 at a smaller size: halved while three times as large, then interpolated."""
-    height, width = image.shape[:2]
-    while width >= 3 * size_wh[0] and height >= 3 * size_wh[1]:
-        width, height = width // 2, height // 2
-        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
-    if (width, height) == size_wh:
-        return image
-    return resized(image, size_wh, cv2.INTER_LINEAR)
+    image = halved(image, halvings(image.shape[1::-1], size_wh))
+    return image if image.shape[1::-1] == size_wh else resized(image, size_wh, cv2.INTER_LINEAR)
+
+
+def halvings(from_wh: tuple[int, int], to_wh: tuple[int, int]) -> int:
+    """How often `reduced` halves an image of one size on the way to another."""
+    (width, height), n = from_wh, 0
+    while width >= 3 * to_wh[0] and height >= 3 * to_wh[1]:
+        width, height, n = width // 2, height // 2, n + 1
+    return n
+
+
+def halved(image: np.ndarray, n: int) -> np.ndarray:
+    """An image (H, W, …) uint8 with its width and height halved n times: itself for 0."""
+    for _ in range(n):
+        height, width = image.shape[:2]
+        image = cv2.resize(image, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
+    return image
 
 
 def resized(image: np.ndarray, size_wh: tuple[int, int], interpolation: int) -> np.ndarray:

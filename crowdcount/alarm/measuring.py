@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
 from ..learning.datasets import csv_lines, load_dataset
+from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene
 from ..video import Frame, Position, open_source, read_ahead
@@ -117,9 +118,9 @@ def open_measuring(
         yield Measuring(source, columns, lambda: iter(within), len(within))
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
-        scene = scene_of_footage(opened) if scene is None else scene.fitted(opened.info.size_wh)
+        overview = Overview(opened, scene)
         rate = (opened.info.fps or ASSUMED_RATE) / every
-        pipeline = Pipeline(scene, rate, GRIDS, person_height=person_height)
+        pipeline = Pipeline(overview.scene, rate, GRIDS, person_height=person_height)
 
         def measured(frame: Frame) -> MeasuredFrame:
             features = None
@@ -130,7 +131,7 @@ def open_measuring(
             return MeasuredFrame(frame.index, frame.time_s, features)
 
         def frames() -> Iterator[MeasuredFrame]:
-            learn_scene(pipeline, opened)
+            overview.teach(pipeline)
             with read_ahead(opened.frames(start, end, every), _AHEAD) as decoded:
                 yield from map(measured, decoded)
 
@@ -141,7 +142,7 @@ def open_measuring(
             tuple(pipeline.schema.names),
             frames,
             expected,
-            scene,
+            overview.scene,
             rate,
             pipeline.person_height,
             opened.info.opened,

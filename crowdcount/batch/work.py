@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from .. import __version__
-from ..counting import ASSUMED_RATE, choose_scene, learning_frames, make_pipeline, open_counting
+from ..counting import ASSUMED_RATE, choose_scene, make_pipeline, open_counting
 from ..errors import BatchError, VideoError
 from ..model import CounterModel, default_model, load_model
+from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, load_arrays, output_errors, save_arrays
@@ -137,11 +138,11 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
         with open_source(job.path) as source:
             landmarks = source.landmarks(wanted)
             report(0, None)
-            scene = choose_scene(_scene(job.scene, job.scene_digest), model, source)
+            overview = Overview(source, choose_scene(_scene(job.scene, job.scene_digest), model))
             report(0, None)
             rate = (source.info.fps or ASSUMED_RATE) / job.every
-            frames = learning_frames(make_pipeline(model, scene, rate), source)
-        scene.save(Path(job.work, "scene.npz"))
+            frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
+        overview.scene.save(Path(job.work, "scene.npz"))
         places = None if landmarks is None else [[mark.frame, mark.stamp_s] for mark in landmarks]
         save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, {"landmarks": places})
     _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..counting import ASSUMED_RATE, check_rate, learn_scene, make_pipeline, scene_of_footage
+from ..counting import ASSUMED_RATE, check_rate, make_pipeline
 from ..errors import DatasetError, ModelError
 from ..model import CounterModel
+from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene
 from ..video import Position, open_source
@@ -122,7 +123,8 @@ def measure(
     with open_source(dataset.source, fps=dataset.fps) as source:
         if scene is None and dataset.scene_files:
             scene = import_scene(*dataset.scene_files)
-        scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
+        overview = Overview(source, scene)
+        scene = overview.scene
         rate = source.info.fps or ASSUMED_RATE
         if directions:
             check_rate(source.info.name, rate)
@@ -134,7 +136,7 @@ def measure(
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
 
         def measured() -> dict[str, np.ndarray]:
-            learn_scene(pipeline, source)
+            overview.teach(pipeline)
             rows, values, directed = _measured(source, pipeline, wanted, progress)
             arrays = {"rows": rows, "features": values}
             if pipeline.view is not None:

@@ -12,8 +12,9 @@ from models import transductive_design
 from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
-from ..counting import ASSUMED_RATE, learn_scene, scene_of_footage
+from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
+from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
@@ -88,11 +89,11 @@ def suggest(
         if source.info.is_live:
             raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
                                f"{source.info.kind}; record it first")  # fmt: skip
-        scene = scene_of_footage(source) if scene is None else scene.fitted(source.info.size_wh)
+        overview = Overview(source, scene)
         length = source.info.frame_count or sum(1 for _ in source.frames())
         every = max(1, math.ceil(length / max(MAX_CANDIDATES, 2 * size)))
-        pipeline = Pipeline(scene, (source.info.fps or ASSUMED_RATE) / every)
-        learn_scene(pipeline, source)
+        pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
+        overview.teach(pipeline)
         found, rows = _measured(source, pipeline, every, math.ceil(length / every), progress)
     if len(found) < size:
         raise DatasetError(

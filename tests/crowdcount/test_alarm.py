@@ -344,7 +344,7 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
 
 
 def test_the_second_training_measures_nothing(clip, alarm_file, tmp_path, monkeypatch):
-    monkeypatch.setattr("crowdcount.alarm.measuring.learn_scene", None)  # what measuring begins with
+    monkeypatch.setattr("crowdcount.alarm.measuring.Overview.teach", None)  # what measuring begins with
     path, _, scene = clip
     folder = alarm_file[0].parent
     train = "alarm", "train", path, "--labels", folder / "calls.csv", "-m", tmp_path / "again.npz"

@@ -630,9 +630,9 @@ def test_sample_of_a_short_file(tmp_path, n):
     assert np.diff(indices(frames)).max(initial=1) <= 2 * math.ceil(40 / n)
 
 
-@pytest.mark.parametrize("grabs_per_seek", [1, 100], ids=["seeking", "in order"])
-def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, grabs_per_seek):
-    monkeypatch.setattr(video, "_GRABS_PER_SEEK", grabs_per_seek)
+@pytest.mark.parametrize("long", [10, 100], ids=["seeking", "in order"])
+def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, long):
+    monkeypatch.setattr(video, "_LONG", long)
     path = write_video(tmp_path / "a.mp4", 40, "mp4v")
     with open_source(path) as source:
         whole, reduced = source.sample(6), source.sample(6, lambda image: image[::2, ::2].copy())
@@ -640,15 +640,24 @@ def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, grabs_pe
     assert all((r.image_bgr == w.image_bgr[::2, ::2]).all() for r, w in zip(reduced, whole, strict=True))
 
 
+@pytest.mark.parametrize("n_frames", [20, 50, 90, 200, 333])
+def test_half_as_large_a_sample_is_every_second_frame(tmp_path, n_frames):
+    with open_source(write_video(tmp_path / "a.avi", n_frames)) as source:
+        half, whole = indices(source.sample(30)), indices(source.sample(60))
+    expected = min(60, n_frames)
+    assert len(whole) == expected
+    assert half == [whole[k] for k in sorted({k * expected // 30 for k in range(30)})]
+
+
 def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
     path = write_video(tmp_path / "a.mp4", 400, "mp4v")
     with open_source(path) as source:
         source_slots = source._slots
-        monkeypatch.setattr(video, "_GRABS_PER_SEEK", 10)
+        monkeypatch.setattr(video, "_LONG", 399)
         monkeypatch.setattr(source, "_slots", lambda start: pytest.fail("decoded everything"))
         frames = source.sample(8)
         monkeypatch.setattr(source, "_slots", source_slots)
-        assert indices(frames) == pytest.approx(np.arange(25, 400, 50), abs=2)
+        assert indices(frames) == pytest.approx(np.arange(0, 400, 50), abs=2)
         assert_numbered(frames)
         assert summary(source.sample(8)) == summary(frames)
 
@@ -661,8 +670,7 @@ def test_sample_does_not_believe_the_announced_length(tmp_path, length):
     patch_avi_header(path, length=length)
     with open_source(path) as source:
         frames = source.sample(6)
-    if length < 600:  # longer files are sought through
-        assert indices(frames) == right
+    assert indices(frames) == right
     assert len(frames) == 6
     assert frames[-1].index > 40
     assert_numbered(frames)
@@ -677,12 +685,12 @@ def test_sample_fetches_few_images_more_than_it_keeps(tmp_path, monkeypatch):
     with open_source(path) as source:
         fetched.clear()
         assert len(source.sample(6)) == 6
-    assert len(fetched) <= 12
+    assert len(fetched) == 6
 
 
 def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
     """Seeks to the first frames of a transport stream all end at the first one that is met."""
-    monkeypatch.setattr(video, "_GRABS_PER_SEEK", 1)
+    monkeypatch.setattr(video, "_LONG", 10)
     with open_source(write_video(tmp_path / "a.ts", 100, "MPG2")) as source:
         sample = source.sample(40)
     assert 30 < len(sample) <= 40
@@ -691,7 +699,7 @@ def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
 
 
 def test_sample_of_a_recording_with_a_long_pause(monkeypatch):
-    monkeypatch.setattr(video, "_GRABS_PER_SEEK", 1)
+    monkeypatch.setattr(video, "_LONG", 10)
     with open_source(CLIPS / "paused.mkv") as source:
         sample = source.sample(8)
     assert len(sample) == 8

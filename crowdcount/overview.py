@@ -1,0 +1,81 @@
+"""What is looked at of footage before its frames are counted: frames spread over it, decoded once."""
+
+from collections.abc import Sequence
+from itertools import count
+
+import numpy as np
+
+from features.foreground import LEARNING_FRAMES
+from features.images import halved, halvings
+
+from .pipeline import Pipeline
+from .scene import Scene, estimate_scene, for_estimation
+from .video import VideoSource
+
+#: Frames of a recording that are looked at to find its perspective.
+SAMPLED_FRAMES = 2 * LEARNING_FRAMES
+#: The median of fewer frames shows the people in them, not the scene without them.
+FEWEST_FRAMES = 3
+#: Bytes that the frames may take which are kept while the perspective is looked for, as a second pass over
+#: the footage would cost as much as the first.
+_KEPT_BYTES = 96e6
+
+
+class Overview:
+    """The scene of a source, and frames that show it empty.
+
+    Parameters
+    ----------
+    source : VideoSource
+    scene : Scene, optional
+        By default one whose perspective is estimated from the people in the source's frames, as
+        `estimate_scene` does.
+
+    Attributes
+    ----------
+    scene : Scene
+        SceneError when the one that was given does not fit the source.
+    """
+
+    def __init__(self, source: VideoSource, scene: Scene | None = None):
+        self._source = source
+        self._kept: list[np.ndarray] = []
+        self._n_halvings = 0
+        self.scene = self._estimated() if scene is None else scene.fitted(source.info.size_wh)
+
+    def _estimated(self) -> Scene:
+        """Keeps what `learning_frames` would decode anew, halved until it takes little memory."""
+        info = self._source.info
+        width, height = info.size_wh
+        while 3 * width * height * LEARNING_FRAMES > _KEPT_BYTES * 4**self._n_halvings:
+            self._n_halvings += 1
+        expected = min(SAMPLED_FRAMES, info.frame_count or SAMPLED_FRAMES)
+        learnt = {k * expected // LEARNING_FRAMES for k in range(LEARNING_FRAMES)}
+        number = count()
+
+        def seen(image: np.ndarray) -> np.ndarray:
+            if next(number) in learnt:
+                self._kept.append(halved(image, self._n_halvings))
+            return for_estimation(image)
+
+        sampled = self._source.sample(SAMPLED_FRAMES, seen)
+        if len(self._kept) != len(learnt):  # the source is not as long as it says
+            self._kept = []
+        return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)
+
+    def learning_frames(self, pipeline: Pipeline) -> list[np.ndarray]:
+        """What a pipeline learns the empty scene from: sampled frames, reduced; of a live source none."""
+        kept, self._kept = self._kept, []
+        if kept and self._n_halvings <= halvings(self._source.info.size_wh, pipeline.size_wh):
+            return [pipeline.reduced(image) for image in kept]
+        return [frame.image_bgr for frame in self._source.sample(LEARNING_FRAMES, pipeline.reduced)]
+
+    def teach(self, pipeline: Pipeline, learning: Sequence[np.ndarray] | None = None) -> None:
+        """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given.
+
+        Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning".
+        """
+        if learning is None:
+            learning = self.learning_frames(pipeline)
+        if len(learning) >= FEWEST_FRAMES:
+            pipeline.learn(learning)

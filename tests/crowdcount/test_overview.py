@@ -1,0 +1,68 @@
+"""What is looked at of footage beforehand."""
+
+import numpy as np
+import pytest
+
+from crowdcount import overview, video
+from crowdcount.overview import Overview
+from crowdcount.pipeline import Pipeline
+from crowdcount.scene import scene_from
+from crowdcount.video import open_source
+
+RATE = 10.0
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """Grows by one whenever a file is sampled."""
+    sampled = []
+    sample = video._FileSource.sample
+    monkeypatch.setattr(
+        video._FileSource, "sample", lambda *arguments: sampled.append(1) or sample(*arguments)
+    )
+    return sampled
+
+
+def alike(some, others):
+    return len(some) == len(others) and all(map(np.array_equal, some, others))
+
+
+@pytest.mark.parametrize("n_frames", [40, 90, 150])
+def test_an_estimated_scene_is_learnt_from_the_frames_that_a_given_one_is(
+    make_clip, tmp_path, passes, n_frames
+):
+    with open_source(make_clip(tmp_path / "walk.avi", n_frames)) as source:
+        estimated = Overview(source)
+        pipeline = Pipeline(estimated.scene, RATE)
+        kept = estimated.learning_frames(pipeline)
+        assert len(passes) == 1
+        given = Overview(source, estimated.scene).learning_frames(pipeline)
+        assert len(passes) == 2
+        assert alike(kept, given)
+        assert len(kept) == min(60, n_frames)
+        assert alike(estimated.learning_frames(pipeline), given)  # kept no longer, and sampled again
+    assert len(passes) == 3
+
+
+@pytest.mark.parametrize(("person_height", "n_passes"), [(120, 1), (45, 2)])
+def test_large_frames_are_kept_halved_where_that_is_enough(
+    make_clip, tmp_path, passes, monkeypatch, person_height, n_passes
+):
+    monkeypatch.setattr(overview, "_KEPT_BYTES", 3_000_000)  # 60 frames of 120x90 and no more
+    with open_source(make_clip(tmp_path / "walk.avi", 130)) as source:
+        estimated = Overview(source)
+        scene = scene_from((240, 180), None, [(100, 60, person_height), (100, 170, person_height)])
+        pipeline = Pipeline(scene, RATE)
+        kept = estimated.learning_frames(pipeline)
+        assert len(passes) == n_passes
+        assert alike(kept, Overview(source, scene).learning_frames(pipeline))
+
+
+def test_a_file_shorter_than_it_says_is_sampled_again(make_clip, tmp_path, passes):
+    with open_source(make_clip(tmp_path / "walk.avi", 70)) as source:
+        right = Overview(source)
+        pipeline = Pipeline(right.scene, RATE)
+        object.__setattr__(source.info, "frame_count", 200)
+        wrong = Overview(source)
+        assert wrong.scene.line == right.scene.line
+        assert alike(wrong.learning_frames(pipeline), right.learning_frames(pipeline))

@@ -216,14 +216,12 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
     ValueError
         When there is no frame.
     """
-    differences = moving_differences(frames_bgr)
+    # smoothing what exceeds a threshold is the same as smoothing first
+    differences = [cv2.medianBlur(difference, 3) for difference in moving_differences(frames_bgr)]
     blobs = [
-        np.concatenate(
-            [
-                moving_blobs(cv2.medianBlur(cv2.compare(difference, threshold, cv2.CMP_GT), 3))
-                for difference in differences
-            ]
-        )
+        np.concatenate([
+            moving_blobs(cv2.compare(difference, threshold, cv2.CMP_GT)) for difference in differences
+        ])
         for threshold in _THRESHOLDS
     ]
     return height_line_of_blobs(blobs, len(frames_bgr[0]))
@@ -247,7 +245,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         of the pixel's noise, which is taken from the lower quartile of its differences.
     """
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
-    coarse = np.stack([frame[::4, ::4] for frame in frames_bgr]) + np.float32(4)
+    coarse = np.stack([frame[::8, ::8] for frame in frames_bgr]) + np.float32(4)
     gains = np.median((coarse / np.median(coarse[::step], axis=0)).reshape(len(coarse), -1, 3), axis=1)
     levels = np.arange(256)[:, None]
     evened = [

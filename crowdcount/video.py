@@ -53,7 +53,8 @@ IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".t
 
 _DEFAULT_FPS = 25.0  # times frames where a file has neither usable time stamps nor a usable rate
 _HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
-_FAILURES_AT_FILE_END = 10_000  # failed grabs in a row that end a file; under 0.1 s at the real end
+_FAILURES_AT_FILE_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an MP4
+_FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
 _FAILURES_AT_STREAM_END = 100
 _RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
 _REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
@@ -879,8 +880,10 @@ def _read_image(path: Path) -> np.ndarray | None:
 
 def _stamps(capture: _Capture) -> Iterator[float | None]:
     """Advance a file frame by frame: its time stamp in seconds, or None where a grab failed."""
-    failures = 0
-    while failures < _FAILURES_AT_FILE_END:
+    announced = _sane_count(capture.get(cv2.CAP_PROP_FRAME_COUNT)) or math.inf
+    n_grabs = failures = 0
+    while failures < (_FAILURES_AT_FILE_END if n_grabs < announced else _FAILURES_AT_ANNOUNCED_END):
+        n_grabs += 1
         if capture.grab():
             failures = 0
             yield capture.stamp_s()

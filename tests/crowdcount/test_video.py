@@ -615,6 +615,23 @@ def test_image_that_vanishes_while_reading_is_undecodable(tmp_path):
         assert [frame.flags for frame in frames] == [("undecodable",), ()]
 
 
+@pytest.mark.parametrize(("announced", "failures"), [(0, 10_000), (60, 1_000), (100, 1_000), (5_000, 4_940)])
+def test_the_end_of_a_file_is_waited_for_longer_before_the_announced_one(
+    tmp_path, monkeypatch, announced, failures
+):
+    path = write_video(tmp_path / "a.avi", 60)
+    damage(path, list(range(20, 50)))
+    patch_avi_header(path, length=announced)
+    grabbed = []
+    grab = video._Capture.grab
+    monkeypatch.setattr(video._Capture, "grab", lambda self: grabbed.append(1) or grab(self))
+    with open_source(path) as source:
+        grabbed.clear()
+        frames = list(source.frames())
+    assert indices(frames) == list(range(60))
+    assert len(grabbed) == 60 + failures
+
+
 # Samples
 
 

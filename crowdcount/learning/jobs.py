@@ -104,8 +104,7 @@ def train_model(
     """
     refuse_to_replace(model_path, path, scene, counts, mot)
     check_writable(model_path)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated}
-    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
         training = train(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         training.model.save(model_path)
     return training
@@ -138,8 +137,7 @@ def evaluate_model(
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     loaded = default_model() if model is None else load_model(model)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated}
-    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
 
         def measured(done: int, total: int) -> None:
             show("measuring", done, total, None)
@@ -183,8 +181,7 @@ def audit_dataset(
         check_writable(file, suffixes)
     if output is not None and html is not None and same_file(Path(output), Path(html)):
         raise OutputError(f"the table and the page would both be written to {html}; choose two names")
-    labels = {"counts": counts, "mot": mot, "annotated": annotated}
-    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
         audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         if output is not None:
             write_audit_table(audit, output)
@@ -227,8 +224,7 @@ def recalibrate_model(
     refuse_to_replace(written, model, path, scene, counts, mot)
     check_writable(written)
     loaded = default_model() if model == BUNDLED else load_model(model)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated}
-    with _opened(path, scene, labels, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
         found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
         found.model.save(written)
     return found, written
@@ -315,11 +311,11 @@ def _measuring(show: Show) -> Callable[[int, int], None]:
 
 
 @contextmanager
-def _opened(path, scene, labels, watcher) -> Iterator[tuple[Dataset, Scene | None, Show]]:
+def _opened(path, scene, counts, mot, annotated, watcher) -> Iterator[tuple[Dataset, Scene | None, Show]]:
     """A data set with its labels, the scene of a file if one is given, and what is shown the progress."""
     with watcher.progress() as show:
         show(f"looking at {path}", 0, None, None)
         loaded_scene = None if scene is None else load_scene(scene)
-        dataset = load_dataset(path, roi_scene=loaded_scene, **labels)
+        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
         watcher.loaded(dataset)
         yield dataset, loaded_scene, show

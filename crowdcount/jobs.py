@@ -208,7 +208,7 @@ def plan_counting(
         for source in sources
     ]
     for job in jobs if several else []:
-        if _never_ends(job.source):
+        if never_ends(job.source):
             raise OutputError(f"{job.label} is live: the others would wait for its end; count each by itself")
     for job in jobs if output is None else []:
         if is_foreign(Path(job.counts)):
@@ -223,7 +223,7 @@ def plan_counting(
     return jobs
 
 
-def _never_ends(source: str) -> bool:
+def never_ends(source: str) -> bool:
     """Whether a source is a camera or a stream that is no file of a web server."""
     if "://" in source:
         return not source.lower().startswith(("http://", "https://", "ftp://", "file://"))

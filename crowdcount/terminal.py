@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -89,8 +89,7 @@ class Terminal:
     def finished(self, job: CountJob, summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary)}")
         if summary.flags:
-            flagged = (f"{flag} {number}" for flag, number in sorted(summary.flags.items()))
-            self.say(f"  frames flagged: {', '.join(flagged)}")
+            self.say(_flagged(summary.flags))
         if summary.ends_early:
             self.say(
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
@@ -305,10 +304,16 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
     lines = [f"{plural(summary.frames, 'frame')}, alarm raised {times}{still}"]
     if summary.undecided:
         lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
+    if summary.flags:
+        lines.append(_flagged(summary.flags))
     lines.append(f"  {summary.seconds:.1f} s, {summary.frames / summary.seconds:.1f} frames/s")
     if written:
         lines.append(f"  written: {', '.join(written)}")
     return lines
+
+
+def _flagged(flags: Mapping[str, int]) -> str:
+    return f"  frames flagged: {', '.join(f'{flag} {number}' for flag, number in sorted(flags.items()))}"
 
 
 def _metrics(metrics) -> str:

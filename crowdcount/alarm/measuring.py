@@ -28,11 +28,22 @@ _AHEAD = 4
 
 @dataclass(frozen=True, eq=False)
 class MeasuredFrame:
-    """One frame: its number from 0, seconds since the first one, and features (d,) or None without any."""
+    """One frame.
+
+    Attributes
+    ----------
+    index, time_s : int, float
+        Its number from 0, and seconds since the first one.
+    features : (d,) float64 or None
+        None where nobody can be seen.
+    flags : tuple of str
+        As of a `FrameCount`.
+    """
 
     index: int
     time_s: float
     features: np.ndarray | None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +67,8 @@ class Measuring:
         See `CounterModel`.
     opened : datetime or None
         Of a camera or stream, see `SourceInfo`.
+    view : callable
+        Gives the empty scene as last learnt (`Pipeline.view`); None for a table.
     """
 
     name: str
@@ -66,6 +79,7 @@ class Measuring:
     rate: float | None = None
     person_height: float | None = None
     opened: datetime | None = None
+    view: Callable[[], np.ndarray | None] = lambda: None
 
 
 def is_table(source: str) -> bool:
@@ -123,12 +137,12 @@ def open_measuring(
         pipeline = Pipeline(overview.scene, rate, GRIDS, person_height=person_height)
 
         def measured(frame: Frame) -> MeasuredFrame:
-            features = None
-            if frame.image_bgr is not None:
-                measurement = pipeline.measure(frame.image_bgr)
-                if not {"learning", "blank"} & set(measurement.flags):  # else nobody can be seen
-                    features = measurement.features.ravel()
-            return MeasuredFrame(frame.index, frame.time_s, features)
+            if frame.image_bgr is None:
+                return MeasuredFrame(frame.index, frame.time_s, None, frame.flags)
+            measurement = pipeline.measure(frame.image_bgr)
+            flags = (*frame.flags, *measurement.flags)
+            features = None if {"learning", "blank"} & set(flags) else measurement.features.ravel()
+            return MeasuredFrame(frame.index, frame.time_s, features, flags)
 
         def frames() -> Iterator[MeasuredFrame]:
             overview.teach(pipeline)
@@ -146,6 +160,7 @@ def open_measuring(
             rate,
             pipeline.person_height,
             opened.info.opened,
+            lambda: pipeline.view,
         )
 
 
@@ -176,7 +191,8 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
             raise DatasetError(f"{where}: expected frames and times that increase; sort the lines")
         texts = [cells[k].strip() for k in chosen]
         features = np.array([_number(text, where) for text in texts]) if all(texts) else None
-        rows.append(MeasuredFrame(frame, time_s, features))
+        flags = tuple(filter(None, named.get("flags", "").split(";")))
+        rows.append(MeasuredFrame(frame, time_s, features, flags))
     if not rows:
         raise DatasetError(f"{path}: expected a line for each frame, found none")
     return tuple(header[k] for k in chosen), rows

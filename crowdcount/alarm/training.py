@@ -2,7 +2,7 @@
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -12,14 +12,13 @@ from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
 from models.predictor import column_statistics, standardised
 
 from ..errors import DatasetError
-from ..jobs import Show, Watcher, show_nothing
+from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..learning.cache import kept
 from ..model import CounterModel
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace
-from ..video import is_camera
 from .calls import Calls, assign_calls, read_calls
-from .measuring import KIND, is_table, open_measuring
+from .measuring import KIND, open_measuring
 
 N_BLOCKS = 5
 MIN_CALLS = 2 * N_BLOCKS
@@ -103,7 +102,7 @@ def train_alarm(
     every, fps
         As for `open_measuring`.
     cache : path, optional
-        Folder in which the measured features are kept for the next run; those of a table are not.
+        Folder in which the measured features are kept for the next run; not those of a table or a web server.
     show : callable, optional
         Is shown the progress, see `crowdcount.jobs.Show`.
 
@@ -113,11 +112,16 @@ def train_alarm(
     """
     began = time.perf_counter()
     show = show or show_nothing
-    if not is_table(source) and ("://" in source or is_camera(source)):
-        raise DatasetError(f"expected a recording that calls speak of, but {source} is live; record it first")
+    live = DatasetError(
+        f"expected a recording that calls speak of, but {source_stem(source)} is live; record it first"
+    )
+    if never_ends(source):
+        raise live
     statements = read_calls(labels)
     loaded = None if scene is None else load_scene(scene)
     with open_measuring(source, scene=loaded, every=every, fps=fps) as measuring:
+        if measuring.opened is not None:
+            raise live
 
         def measured() -> dict[str, np.ndarray]:
             found = []
@@ -127,17 +131,21 @@ def train_alarm(
                 show("measuring", len(found), measuring.expected, None)
             if not found:
                 raise DatasetError(f"{source}: expected frames that can be measured, found none")
-            return {
+            arrays = {
                 "rows": np.array([frame.index for frame in found]),
                 "times_s": np.array([frame.time_s for frame in found]),
                 "features": np.stack([frame.features for frame in found]),
             }
+            view = measuring.view()
+            return arrays if view is None else arrays | {"view": view}
 
-        if measuring.scene is None:
+        if measuring.scene is None or "://" in source:  # the cache knows footage by its files
             arrays = measured()
         else:
             settings = ("alarm", measuring.rate, measuring.columns, every, fps)
             arrays = kept(cache, source, measuring.scene, settings, measured)
+        if "view" in arrays:
+            measuring = replace(measuring, scene=replace(measuring.scene, view=arrays["view"]))
     show("fitting", 0, None, None)
     frames = arrays["rows"]
     calls = assign_calls(statements, frames, arrays["times_s"], str(labels))

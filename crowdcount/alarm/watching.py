@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from ..drawing import PLOT_SUFFIXES, plot_alarm
 from ..errors import ModelError, OutputError
 from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
 from ..model import load_model
-from ..results import open_rows, time_cells
+from ..results import UNRELIABLE, open_rows, time_cells
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside
 from .measuring import KIND, is_table, open_measuring
@@ -71,12 +72,13 @@ class Alarm:
 
 @dataclass
 class AlarmSummary:
-    """What watching came to: frames, those without a value, events, whether the alarm is still raised, and
-    the wall-clock time of the first frame.
+    """What watching came to: frames, those that could not be judged, the number of frames with each flag,
+    events, whether the alarm is still raised, and the wall-clock time of the first frame.
     """
 
     frames: int = 0
     undecided: int = 0
+    flags: Counter = field(default_factory=Counter)
     events: list[AlarmEvent] = field(default_factory=list)
     is_up: bool = False
     start_time: datetime | None = None
@@ -141,7 +143,7 @@ def watch(
         with open_events(target, summary.start_time) as write:
             for frame in measuring.frames():
                 value = math.nan
-                if frame.features is not None:
+                if frame.features is not None and not set(frame.flags) & set(UNRELIABLE):
                     value = float(loaded.regressor.values(frame.features[None])[0])
                     event = alarm.update(frame.index, frame.time_s, value)
                     if event is not None:
@@ -149,6 +151,7 @@ def watch(
                         summary.events.append(event)
                 summary.frames += 1
                 summary.undecided += math.isnan(value)
+                summary.flags.update(frame.flags)
                 if values is not None:
                     values.append((frame.time_s, value))
                 show(measuring.name, summary.frames, measuring.expected, None)

@@ -4,6 +4,9 @@ import csv
 import json
 import math
 from datetime import datetime
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import cv2
 import numpy as np
@@ -302,9 +305,28 @@ def test_too_few_calls_are_refused(tmp_path, table, calls, message):
         train_alarm(str(table[0]), write(tmp_path / "calls.csv", calls))
 
 
-def test_a_live_source_cannot_be_trained_on(tmp_path):
-    with pytest.raises(DatasetError, match="is live; record it first"):
-        train_alarm("rtsp://gate/live", tmp_path / "calls.csv")
+def test_a_live_source_cannot_be_trained_on(tmp_path, serving, send_live):
+    with pytest.raises(DatasetError, match="gate-live is live; record it first"):
+        train_alarm("rtsp://user:secret@gate/live", tmp_path / "calls.csv")
+    labels = write(tmp_path / "calls.csv", "frame,call\n0,fine\n")
+    images = [np.full((48, 64, 3), 90, np.uint8)] * 50
+    with (
+        serving(send_live(images, interval_s=0.01)) as port,
+        pytest.raises(DatasetError, match="is live; record it first"),
+    ):
+        train_alarm(f"http://127.0.0.1:{port}/", labels)
+
+
+def test_rows_of_a_table_that_are_flagged_unreliable_are_not_judged(tmp_path, table, table_alarm):
+    source, _ = table
+    lines = source.read_text().splitlines()
+    flags = ["", *["light_change"] * 10, *["resized"] * 189]
+    rows = [f"{line},{flag}\n" for line, flag in zip(lines[1:], flags, strict=True)]
+    flagged, values = write(tmp_path / "flagged.csv", f"{lines[0]},flags\n" + "".join(rows)), []
+    summary = watch(str(flagged), table_alarm, str(tmp_path / "e.csv"), values=values)
+    assert [math.isnan(value) for _, value in values] == [False] + [True] * 10 + [False] * 189
+    assert summary.undecided == 10
+    assert summary.flags == {"light_change": 10, "resized": 189}
 
 
 # Footage, by command
@@ -339,8 +361,30 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
     model = load_model(path, "alarm")
     assert model.scene is not None
     assert model.rate == FPS
+    assert model.scene.view is not None
     with pytest.raises(ModelError, match="expected a crowdcount model, but"):
         load_model(path)
+
+
+def test_a_file_of_a_web_server_is_a_recording(clip, tmp_path):
+    path, counts, scene = clip
+    rows = [f"{k},{'crowded' if counts[k] >= 5 else 'fine'}\n" for k in range(40, 100)]  # then it is known
+    labels = write(tmp_path / "calls.csv", "frame,call\n" + "".join(rows))
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=path.parent)) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/{path.name}"
+            training = train_alarm(url, labels, scene=scene, cache=tmp_path / "kept")
+        finally:
+            server.shutdown()
+    assert training.n_called == 60
+    assert training.model.scene.view is not None
+    assert not (tmp_path / "kept").exists()  # a file there would not tell one address from another
 
 
 def test_the_second_training_measures_nothing(clip, alarm_file, tmp_path, monkeypatch):
@@ -489,6 +533,47 @@ def test_a_covered_camera_is_not_judged(clip, tmp_path):
     with open_measuring(str(path), scene=load_scene(clip[2])) as measuring:
         known = [frame.features is not None for frame in measuring.frames()]
     assert known == [True] * 20 + [False] * 5
+
+
+@pytest.fixture
+def changed_clip(clip, tmp_path):
+    """changed_clip(change): the street with each image as `change(k, image)` makes it."""
+
+    def make(change):
+        video = cv2.VideoCapture(str(clip[0]))
+        images = [video.read()[1] for _ in clip[1]]
+        path = tmp_path / "changed.avi"
+        writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), FPS, images[0].shape[1::-1])
+        for k, image in enumerate(images):
+            writer.write(change(k, image))
+        writer.release()
+        return str(path)
+
+    return make
+
+
+def test_an_alarm_knows_the_view_of_its_camera(changed_clip, alarm_file, tmp_path):
+    moved = changed_clip(lambda k, image: np.roll(image, (9, -12), (0, 1)))
+    options = {"margin": 0.0, "raise_after_s": 0.0, "clear_after_s": 0.0}
+    summary = watch(moved, alarm_file[0], str(tmp_path / "e.csv"), **options)
+    assert summary.flags["camera_moved"] == summary.undecided == summary.frames == 100
+    assert summary.events == []
+    result = run("alarm", "run", moved, "-m", alarm_file[0], "-o", tmp_path / "e.csv")
+    assert "100 frames could not be judged" in result.stderr
+    assert "frames flagged: camera_moved 100" in result.stderr
+
+
+def test_a_change_of_light_neither_raises_nor_clears_an_alarm(changed_clip, alarm_file, tmp_path):
+    """The light is halved at frame 45, in a crowd, and the scene is learnt anew 4 seconds later."""
+    dimmed, values = changed_clip(lambda k, image: image // 2 if k >= 45 else image), []
+    options = {"margin": 0.0, "raise_after_s": 0.0, "clear_after_s": 0.0}
+    summary = watch(dimmed, alarm_file[0], str(tmp_path / "e.csv"), values=values, **options)
+    held = np.isnan([value for _, value in values])
+    assert 30 <= held.sum() == summary.undecided == summary.flags["light_change"]
+    assert not held[:45].any()
+    assert not held[-5:].any()
+    assert summary.events
+    assert not held[[event.frame for event in summary.events]].any()
 
 
 def test_nothing_is_left_of_a_window_without_frames(clip, alarm_file, tmp_path):

@@ -101,13 +101,14 @@ class Counting:
             self._resume(kept)
 
     def _resume(self, kept: Sequence[Landmark]) -> None:
-        frames = []
-        for mark in kept:
-            with closing(self._source.frames(mark)) as found:
-                image = next(found).image_bgr
-            if image is not None:
-                frames.append(self._pipeline.reduced(image))  # now: all of them whole would fill the memory
-        self._pipeline.resume(self._start.frame // self.every, frames)
+        def images() -> Iterator[np.ndarray]:
+            for mark in kept:
+                with closing(self._source.frames(mark)) as found:
+                    image = next(found).image_bgr
+                if image is not None:
+                    yield image
+
+        self._pipeline.resume(self._start.frame // self.every, images())
 
     @property
     def working_size_wh(self) -> tuple[int, int]:

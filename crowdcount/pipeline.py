@@ -1,6 +1,7 @@
 """From frames to features: resizing to the working size, foreground, and the three views."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -13,6 +14,7 @@ from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
 from features.foreground import Segmenter
+from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
 from features.images import Closing, reduced
 from features.light import Light
@@ -71,7 +73,7 @@ class Measurement:
     mask : (h, w) bool
         Foreground at the working size.
     flags : tuple of str
-        "learning", "light_change", "camera_moved", "blank".
+        "learning", "light_change", "camera_moved", "blank", "frozen".
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
@@ -163,6 +165,7 @@ class Pipeline:
         if scene.view is not None:
             view = cv2.cvtColor(cv2.resize(scene.view, self.size_wh), cv2.COLOR_GRAY2BGR)
         self._segmenter = Segmenter(rate, small.roi, by_blob, view)
+        self._freeze = FreezeWatch(rate)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
 
@@ -208,9 +211,14 @@ class Pipeline:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage, reduced or not."""
         self._segmenter.learn([self.reduced(frame) for frame in frames_bgr])
 
-    def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
-        """Go on in the middle of the footage: see `Segmenter.resume`; frames reduced or not."""
-        self._segmenter.resume(n_frames, [self.reduced(frame) for frame in kept_bgr])
+    def resume(self, n_frames: int, kept_bgr: Iterable[np.ndarray]) -> None:
+        """Go on in the middle of the footage: see `Segmenter.resume`; frames as `measure` takes them."""
+        reduced, last = [], deque(maxlen=N_KEPT)
+        for frame in kept_bgr:
+            reduced.append(self.reduced(frame))
+            last.append(frame)
+        self._segmenter.resume(n_frames, reduced)
+        self._freeze.resume(n_frames, last)
 
     def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
         """What `learn` needs of a frame (H, W, 3) uint8: a copy at the working size."""
@@ -227,7 +235,8 @@ class Pipeline:
         else:
             parts = [clump_features(figures), lbp_features(grey, figures)]
         measured = np.hstack(parts)
-        flags = (*foreground.flags, "blank") if is_blank(grey) else foreground.flags
+        found = {"blank": is_blank(grey), "frozen": self._freeze.see(frame_bgr)}
+        flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 
     def _directed(self, grey, mask) -> np.ndarray | None:

@@ -189,6 +189,15 @@ class TestMeasuring:
         covered[60:180, 150:180] = 128  # a doorway
         assert "blank" not in pipeline.measure(covered).flags
 
+    def test_a_picture_that_is_repeated_is_frozen(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=0.1)
+        frames = list(drawn((320, 240)))
+        pipeline.learn(frames)
+        assert not any("frozen" in pipeline.measure(frame).flags for frame in frames)
+        found = ["frozen" in pipeline.measure(frames[-1]).flags for _ in range(20)]
+        assert found == [False] * 12 + [True] * 8  # a frame in 10 s
+        assert "frozen" not in pipeline.measure(frames[0]).flags
+
     def test_only_the_region_of_interest_is_measured(self):
         frames = list(drawn((320, 240)))
         roi = np.zeros((240, 320), bool)

@@ -24,13 +24,13 @@ SAME_SHARE = 0.1
 _DARK, _SATURATED, _LEAST_SHARE = 12, 250, 0.05
 #: With so many kept pictures, 20 seconds apart, a frozen one must be the same: some encoders send a whole
 #: picture but once in a minute, and nothing in between of a scene in which nothing moves.
-N_KEPT = 7
+N_KEPT = 4
 
 
 class FreezeWatch:
-    """Compares frames with the one looked at before, and with the last seven that a background keeps.
+    """Compares frames with the one looked at before, and with the last four that a background keeps.
 
-    These are 20 seconds apart: a picture counts as frozen after 120 to 140 seconds. With them a part of the
+    These are 20 seconds apart: a picture counts as frozen after 60 to 80 seconds. With them a part of the
     footage goes on as an unsplit run does, see `resume`. The look before tells a frozen feed from a clip that
     is repeated every 20 seconds.
 

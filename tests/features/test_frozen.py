@@ -40,14 +40,14 @@ def test_an_empty_yard_is_live(rate):
 
 
 @both_rates
-def test_a_repeated_picture_is_told_after_two_minutes_until_the_feed_goes_on(rate):
+def test_a_repeated_picture_is_told_after_a_minute_until_the_feed_goes_on(rate):
     camera, watch = Camera(), FreezeWatch(rate)
     for _ in range(n_frames(33, rate)):
         assert not watch.see(camera())
     image = camera()
-    found = [watch.see(with_clock(image, k)) for k in range(n_frames(200, rate))]
+    found = [watch.see(with_clock(image, k)) for k in range(n_frames(120, rate))]
     first = found.index(True)
-    assert n_frames(120, rate) <= first <= n_frames(140, rate) + look_step(rate)
+    assert n_frames(60, rate) <= first <= n_frames(80, rate) + look_step(rate)
     assert all(found[first:])
     assert not any([watch.see(camera()) for _ in range(n_frames(60, rate))][look_step(rate) :])
 
@@ -78,12 +78,12 @@ def test_pictures_of_another_size_are_others():
 
 
 @both_rates
-@pytest.mark.parametrize("start_s", [10, 130, 170, 200, 230])
+@pytest.mark.parametrize("start_s", [10, 70, 110, 140, 170])
 def test_resuming_goes_on_as_if_all_frames_had_been_seen(rate, start_s):
     camera = Camera()
     image = camera()
-    frozen = range(n_frames(20, rate), n_frames(220, rate))
-    clip = [image if k in frozen else camera() for k in range(n_frames(240, rate))]
+    frozen = range(n_frames(20, rate), n_frames(160, rate))
+    clip = [image if k in frozen else camera() for k in range(n_frames(180, rate))]
     whole, part = FreezeWatch(rate), FreezeWatch(rate)
     expected = [whole.see(frame) for frame in clip]
     assert any(expected)

@@ -12,6 +12,8 @@ ROWS, COLUMNS, SAMPLES = 12, 16, 4
 LARGEST_DRIFT = 0.25
 #: What is as dark as this, or as bright, says nothing about the light; and the darkest that light can be.
 _DARK, _SATURATED, _LEAST_GAIN = 12, 250, 0.05
+#: Of fewer pixels, those that noise has made brighter than dark, the light seems to jump.
+_LEAST_SHARE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +82,13 @@ class LightMeter:
     def measure(self, frame_bgr: np.ndarray) -> Light:
         """The light of a frame (H, W, 3) uint8.
 
-        Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where there
-        are none; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
+        Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where they
+        are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
         """
         sampled = frame_bgr.ravel().take(self._places)
         gains = np.ones(3, np.float32)
         usable = np.flatnonzero(self._is_usable & _is_usable(sampled))
-        if len(usable):
+        if len(usable) > _LEAST_SHARE * sampled.shape[1]:
             ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
             middle = len(usable) // 2
             gains = np.partition(ratios, middle, axis=1)[:, middle]

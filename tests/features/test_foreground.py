@@ -266,6 +266,16 @@ class TestLight:
             assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    @pytest.mark.parametrize("gain", [1 / 8, 1 / 12, 1 / 20])
+    def test_a_lamp_that_goes_out_is_flagged_once_and_noise_in_the_dark_is_not(self, empty_scene, rate, gain):
+        segmenter, camera = empty_scene(rate)
+        learning = MIN_LEARNING_FRAMES * max(1, round(rate / 2))
+        flags = [segmenter.apply(camera(gain=gain)).flags for _ in range(400)]
+        assert flags[0] == ("light_change",)
+        assert not any(flags[learning:])
+        assert segmenter.apply(camera()).flags == ("light_change",)
+
+    @both_rates
     def test_a_lamp_over_most_of_the_scene_is_learnt(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         lamp = np.ones((HEIGHT, WIDTH, 1), np.float32)

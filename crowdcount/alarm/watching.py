@@ -18,20 +18,25 @@ from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside
 from .measuring import KIND, is_table, open_measuring
 
+#: So many seconds without a frame that can be judged are an event: changes of light are learnt sooner.
+BLIND_AFTER_S = 10.0
+
 
 @dataclass(frozen=True)
 class AlarmEvent:
-    """An alarm that is raised or cleared.
+    """An alarm that is raised or cleared, or that can no longer, or can again, be.
 
     Attributes
     ----------
     frame, time_s : int, float
         The frame at which it is, and its seconds since the first one.
-    event : "raised" or "cleared"
+    event : "raised", "cleared", "blind" or "seeing"
     since_s : float
-        Since when it has been too crowded, or fine.
+        Since when it has been too crowded, or fine, or frames could not be judged, or could.
     value : float
-        The decision value of the frame.
+        The decision value of the frame; NaN when blind.
+    flags : tuple of str
+        Of the frame, when blind.
     """
 
     frame: int
@@ -39,6 +44,7 @@ class AlarmEvent:
     event: str
     since_s: float
     value: float
+    flags: tuple[str, ...] = ()
 
 
 @dataclass
@@ -56,7 +62,7 @@ class Alarm:
     _since_s: float | None = None
 
     def update(self, frame: int, time_s: float, value: float) -> AlarmEvent | None:
-        """Take the next frame's decision value; the event that it brings about, if any."""
+        """Take the decision value of the next frame that has one; the event that it brings about, if any."""
         turns = value <= -self.margin if self.is_up else value >= self.margin
         if not turns:
             self._since_s = None
@@ -68,6 +74,28 @@ class Alarm:
         since_s, self._since_s = self._since_s, None
         self.is_up = not self.is_up
         return AlarmEvent(frame, time_s, "raised" if self.is_up else "cleared", since_s, value)
+
+
+@dataclass
+class Sight:
+    """Whether frames can be judged: blind after `BLIND_AFTER_S` without one, until the next that can."""
+
+    is_blind: bool = False
+    _unjudged_since_s: float | None = None
+
+    def update(
+        self, frame: int, time_s: float, value: float, flags: tuple[str, ...] = ()
+    ) -> AlarmEvent | None:
+        """Take the next frame's decision value, NaN without one; the event that it brings about, if any."""
+        if not math.isnan(value):
+            was_blind, self.is_blind, self._unjudged_since_s = self.is_blind, False, None
+            return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None
+        if self._unjudged_since_s is None:
+            self._unjudged_since_s = time_s
+        if self.is_blind or time_s - self._unjudged_since_s < BLIND_AFTER_S - 1e-9:
+            return None
+        self.is_blind = True
+        return AlarmEvent(frame, time_s, "blind", self._unjudged_since_s, value, flags)
 
 
 @dataclass
@@ -133,7 +161,7 @@ def watch(
     if is_table(source) != (loaded.scene is None):
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
-    alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
+    alarm, sight, summary = Alarm(margin, raise_after_s, clear_after_s), Sight(), AlarmSummary()
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
@@ -145,10 +173,12 @@ def watch(
                 value = math.nan
                 if frame.features is not None and not set(frame.flags) & set(UNRELIABLE):
                     value = float(loaded.regressor.values(frame.features[None])[0])
-                    event = alarm.update(frame.index, frame.time_s, value)
-                    if event is not None:
-                        write(event)
-                        summary.events.append(event)
+                events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
+                if not math.isnan(value):
+                    events.append(alarm.update(frame.index, frame.time_s, value))
+                for event in filter(None, events):
+                    write(event)
+                    summary.events.append(event)
                 summary.frames += 1
                 summary.undecided += math.isnan(value)
                 summary.flags.update(frame.flags)
@@ -166,12 +196,15 @@ def open_events(target: str, start_time: datetime | None = None) -> Iterator[Cal
     columns = {"frame": int, "time_s": float}
     if start_time is not None:
         columns["time"] = start_time
-    columns |= {"event": str, "since_s": float, "value": float}
+    columns |= {"event": str, "since_s": float, "value": float, "flags": str}
     with open_rows(target, "csv", columns) as rows:
 
         def write(event: AlarmEvent) -> None:
             cells = {"frame": event.frame, **time_cells(event.time_s, start_time), "event": event.event}
-            rows.write(cells | {"since_s": round(event.since_s, 6), "value": round(event.value, 4)})
+            value = None if math.isnan(event.value) else round(event.value, 4)
+            rows.write(
+                cells | {"since_s": round(event.since_s, 6), "value": value, "flags": ";".join(event.flags)}
+            )
 
         yield write
 
@@ -219,7 +252,7 @@ def _spans(summary: AlarmSummary, values: Sequence[tuple[float, float]]) -> Iter
     for event in summary.events:
         if event.event == "raised":
             raised_s = event.time_s
-        else:
+        elif event.event == "cleared":
             yield raised_s, event.time_s
     if summary.is_up:
         yield raised_s, values[-1][0]

@@ -188,8 +188,8 @@ def test_events_are_in_the_file_at_once_and_stay_when_interrupted(tmp_path):
         with open_events(str(target), datetime(2024, 5, 1, 8)) as write_event:
             write_event(event)
             lines = (tmp_path / "events.partial.csv").read_text().splitlines()
-            assert lines[0] == "frame,time_s,time,event,since_s,value"
-            assert lines[1] == "12,1.2,2024-05-01T08:00:01.200,raised,1.0,0.5123"
+            assert lines[0] == "frame,time_s,time,event,since_s,value,flags"
+            assert lines[1] == "12,1.2,2024-05-01T08:00:01.200,raised,1.0,0.5123,"
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -324,6 +324,7 @@ def test_rows_of_a_table_that_are_flagged_unreliable_are_not_judged(tmp_path, ta
     rows = [f"{line},{flag}\n" for line, flag in zip(lines[1:], flags, strict=True)]
     flagged, values = write(tmp_path / "flagged.csv", f"{lines[0]},flags\n" + "".join(rows)), []
     summary = watch(str(flagged), table_alarm, str(tmp_path / "e.csv"), values=values)
+    assert {event.event for event in summary.events} == {"raised"}  # a second is no outage
     assert [math.isnan(value) for _, value in values] == [False] + [True] * 10 + [False] * 189
     assert summary.undecided == 10
     assert summary.flags == {"light_change": 10, "resized": 189}
@@ -431,7 +432,7 @@ def test_events_go_to_the_standard_output(table, table_alarm):
     result = run("alarm", "run", table[0], "-m", table_alarm, "-o", "-", "-q", "--end", 60)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "frame,time_s,event,since_s,value"
+    assert lines[0] == "frame,time_s,event,since_s,value,flags"
     assert lines[1].split(",")[2] == "raised"
     assert not result.stderr
 
@@ -533,6 +534,28 @@ def test_a_covered_camera_is_not_judged(clip, tmp_path):
     with open_measuring(str(path), scene=load_scene(clip[2])) as measuring:
         known = [frame.features is not None for frame in measuring.frames()]
     assert known == [True] * 20 + [False] * 5
+
+
+def test_an_alarm_tells_that_it_is_blind_and_that_it_sees_again(tmp_path, table, table_alarm):
+    """Frozen from frame 20, too crowded before, to frame 150, which is 5 s behind the 10 s that it takes."""
+    source, level = table
+    assert level[19] > 0.25
+    lines = source.read_text().splitlines()
+    frozen = write(
+        tmp_path / "frozen.csv",
+        f"{lines[0]},flags\n"
+        + "".join(f"{line},{'frozen' * (20 <= k < 150)}\n" for k, line in enumerate(lines[1:])),
+    )
+    result = run("alarm", "run", frozen, "-m", table_alarm, "-o", tmp_path / "e.csv", "--raise-after", 1,
+                 "--plot", tmp_path / "e.png", "--end", 160)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "e.csv").open(newline="") as file:
+        events = list(csv.DictReader(file))
+    assert [event["event"] for event in events] == ["raised", "blind", "seeing"]
+    blind, seeing = events[1:]
+    assert (blind["frame"], blind["since_s"], blind["value"], blind["flags"]) == ("120", "2.0", "", "frozen")
+    assert (seeing["frame"], seeing["since_s"], seeing["flags"]) == ("150", "15.0", "")
+    assert "still raised at the end" in result.stderr
 
 
 @pytest.fixture

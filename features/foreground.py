@@ -307,6 +307,8 @@ class Segmenter:
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
         if self._learning_for and self._n_frames % self._learning_step == 0:
+            if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
+                self._recent = []  # a lamp flickers, or they go out one by one
             self._recent.append(frame_bgr)
             if len(self._recent) == MIN_LEARNING_FRAMES:
                 self.learn(self._recent, for_now=True)
@@ -354,6 +356,16 @@ class Segmenter:
         if former is None or former is self._light:
             return False
         return np.abs(np.log(self._light.gains / former.gains)).max() > np.log(LIGHT_CHANGE_GAIN)
+
+    def _is_in_another_light(self, frame_bgr) -> bool:
+        """Whether a frame is much brighter or darker than the last one to learn from, if there is one.
+
+        In the dark, where the light cannot be evened out, the median would be of no moment's light.
+        """
+        if not self._recent:
+            return False
+        ratio = (frame_bgr.mean() + 1) / (self._recent[-1].mean() + 1)
+        return abs(np.log(ratio)) > np.log(LIGHT_CHANGE_GAIN)
 
     def _camera_has_moved(self, frame_bgr) -> bool:
         """Whether the image has just been shifted against the first learnt scene, or come back.

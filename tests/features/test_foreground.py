@@ -276,6 +276,20 @@ class TestLight:
         assert segmenter.apply(camera()).flags == ("light_change",)
 
     @both_rates
+    @pytest.mark.parametrize("gains", [(1 / 12, 1.0), (1 / 2, 1 / 6)], ids=["flickers", "one by one"])
+    def test_lamps_that_change_while_the_scene_is_learnt_leave_no_mixture(self, empty_scene, rate, gains):
+        segmenter, camera = empty_scene(rate)
+        step = max(1, round(rate / 2))
+        for _ in range(4 * step):
+            assert segmenter.apply(camera(gain=gains[0])).flags == ("light_change",)
+        for _ in range((MIN_LEARNING_FRAMES - 1) * step):
+            assert segmenter.apply(camera(gain=gains[1])).flags == ("light_change",)
+        for _ in range(look_step(rate) + step):
+            found = segmenter.apply(camera(person_mask(70, 100), gain=gains[1]))
+        assert found.flags == ()
+        assert overlap(found.mask, person_mask(70, 100)) > 0.7
+
+    @both_rates
     def test_a_lamp_over_most_of_the_scene_is_learnt(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         lamp = np.ones((HEIGHT, WIDTH, 1), np.float32)

@@ -19,6 +19,7 @@ from benchmarks.tables import Table
 from crowdcount.drawing import PLOT_SUFFIXES
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import Fitting
+from crowdcount.learning.grids import grid_weights
 from crowdcount.learning.measuring import FeatureTable, measure
 from crowdcount.learning.regressors import COEF0S, LAMBDAS
 from crowdcount.learning.suggestion import chosen_rows
@@ -46,7 +47,8 @@ def suggested(table: FeatureTable, pool: np.ndarray, size: int, random: np.rando
     """The rows that `crowdcount suggest` would choose of a random part of the pool."""
     part = np.sort(random.choice(pool, max(size, round(SHARE * len(pool))), replace=False))
     views = [np.array(view) for view in table.views]
-    return part[np.sort(chosen_rows(table.features[part], views, part.astype(float), size))]
+    rows = chosen_rows(table.features[part], table.columns, views, part.astype(float), size)
+    return part[np.sort(rows)]
 
 
 CHOICES: dict[str, Callable] = {"evenly spaced": evenly, "at random": at_random, "suggested": suggested}
@@ -55,7 +57,8 @@ CHOICES: dict[str, Callable] = {"evenly spaced": evenly, "at random": at_random,
 def ridge(table: FeatureTable, labels: np.ndarray, chosen: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Predictions for other rows by kernel ridge regression on the chosen ones."""
     mean, scale, *_ = column_statistics(table.features[chosen])
-    rows, new = (standardised(table.features[part], mean, scale) for part in (chosen, others))
+    of_columns = grid_weights(table.columns)
+    rows, new = (standardised(table.features[part], mean, scale) * of_columns for part in (chosen, others))
     centre = labels[chosen].mean()
     best = None
     for coef0 in COEF0S:

@@ -19,7 +19,9 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         Cloned, then fitted to the standardised columns. None: HuberLossRegressor with its defaults.
     by_precision : bool
         Weight the standardised columns by how precisely each measures the count, `precision_weights`; for
-        linear and polynomial kernels only, and columns of which each measures the whole.
+        columns of which each measures the whole.
+    column_weights : (d,) array or None
+        Weights of the standardised columns. Columns are weighted for linear and polynomial kernels only.
 
     Attributes
     ----------
@@ -29,9 +31,10 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         All that prediction needs of it; can be saved.
     """
 
-    def __init__(self, regressor=None, by_precision=False):
+    def __init__(self, regressor=None, by_precision=False, column_weights=None):
         self.regressor = regressor
         self.by_precision = by_precision
+        self.column_weights = column_weights
 
     def fit(self, X, y):
         """Fit to X (n, d) and y (n,) float64, NaN in y where a row has no label (which R3 refuses)."""
@@ -42,11 +45,11 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         mean, scale, low, high = column_statistics(X[known])
         center = float(y[known].mean())
         rows = standardised(X, mean, scale)
-        weights = precision_weights(rows[known], y[known]) if self.by_precision else None
+        weights = precision_weights(rows[known], y[known]) if self.by_precision else self.column_weights
         self.regressor_ = regressor.fit(rows if weights is None else rows * weights, y - center)
         expansions = self.regressor_.expansions_
         if weights is not None:
-            expansions = [part.explicit(part.kernel, weights[part.columns]) for part in expansions]
+            expansions = [part.scaled(weights[part.columns]) for part in expansions]
         center += getattr(self.regressor_, "intercept_", 0.0)
         self.predictor_ = CountPredictor(mean, scale, low, high, center, tuple(expansions))
         return self

@@ -5,7 +5,7 @@ imported where they are used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb, factorial, sqrt
@@ -415,6 +415,14 @@ class Expansion:
         if not len(self.support):
             return np.zeros(len(rows))
         return self.kernel.matrix(view, self.support) @ self.coefficients
+
+    def scaled(self, scale: np.ndarray) -> "Expansion":
+        """The function z -> self(scale * z), scale (d,); ValueError unless linear or polynomial."""
+        if self.support is None:
+            return self.explicit(self.kernel, scale)
+        if self.kernel.name not in ("linear", *POLYNOMIAL_KERNELS):
+            raise ValueError(f"expected a linear or polynomial kernel, got {self.kernel.name!r}")
+        return replace(self, support=self.support * scale)
 
     def explicit(self, kernel: Kernel, scale: np.ndarray) -> "Expansion":
         """The function z -> self(scale * z), scale (d,), in the features of a polynomial `kernel`.

@@ -21,6 +21,7 @@ from models.predictor import standardised
 from ..model import Examples
 from ..scene import Scene
 from .datasets import Dataset
+from .grids import grid_weights
 from .measuring import FeatureTable, Progress, check_labels, measure, selected
 from .regressors import (
     AS_GOOD,
@@ -29,7 +30,6 @@ from .regressors import (
     LOCAL_COEF0,
     LOCAL_LAMBDAS,
     LOCAL_SHARE,
-    TEXTURE_WEIGHT,
     HuberLossSetting,
     Setting,
     has_few_features,
@@ -104,6 +104,7 @@ class Fitting:
         self._cell_views = table.cell_views
         self._local = local
         self._is_footage = table.scene is not None
+        self._grid_weights = grid_weights(table.columns) if self._is_footage else None
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
         unlabelled = np.flatnonzero(np.isnan(counts))
         thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
@@ -125,8 +126,8 @@ class Fitting:
         best, judged = None, []
         for question in FEW_FEATURES_QUESTIONS if is_small else questions:
             for setting in question(best and best.setting, self.labels):
-                if self._is_footage and isinstance(setting, HuberLossSetting):
-                    setting = replace(setting, texture_weight=TEXTURE_WEIGHT)
+                if self._is_footage:
+                    setting = setting.from_pixels
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
                 judged.append(self.validated(setting))
@@ -225,7 +226,11 @@ class Fitting:
         return LocalCountRegressor(self._cell_views, local.regressor(None))
 
     def _regressor(self, setting: Setting) -> CountRegressor:
-        return CountRegressor(setting.regressor(self._views), by_precision=setting.by_precision)
+        return CountRegressor(
+            setting.regressor(self._views),
+            by_precision=setting.by_precision,
+            column_weights=self._grid_weights if setting.by_grid else None,
+        )
 
 
 def measure_labelled(

@@ -69,12 +69,20 @@ class Setting(Protocol):
         """Whether the columns are weighted by how precisely each measures the count."""
 
     @property
+    def by_grid(self) -> bool:
+        """Whether the columns, measured from pixels, are weighted by `grid_weights`."""
+
+    @property
     def description(self) -> str:
         """The settings, for people."""
 
     @property
     def unpruned(self) -> str:
         """Why no label was pruned, for people."""
+
+    @property
+    def from_pixels(self) -> "Setting":
+        """The same for columns that are measured from pixels, in the views of size, edges and texture."""
 
     def regressor(self, views: Sequence[np.ndarray]) -> RegressorMixin:
         """The regressor, not fitted, for standardised columns in `views` (index arrays)."""
@@ -95,6 +103,8 @@ class HuberLossSetting:
     texture_weight : float
         The weight of the last of three views, the texture, relative to those of size and edges; 1 for other
         views.
+    by_grid : bool
+        Whether the columns, measured from pixels, are weighted by `grid_weights`.
     """
 
     coef0: float
@@ -103,6 +113,7 @@ class HuberLossSetting:
     gamma: float = 0.0
     by_precision: bool = False
     texture_weight: float = 1.0
+    by_grid: bool = False
 
     @property
     def takes_unlabelled(self) -> bool:
@@ -118,6 +129,10 @@ class HuberLossSetting:
         if self.n_refinements:
             return "no label was pruned: none stands out from what the others tell"
         return "no label was pruned: pruning did not lower the cross-validation error"
+
+    @property
+    def from_pixels(self) -> "HuberLossSetting":
+        return replace(self, texture_weight=TEXTURE_WEIGHT, by_grid=True)
 
     def regressor(self, views: Sequence[np.ndarray] | None) -> HuberLossRegressor:
         weights = None
@@ -156,11 +171,16 @@ class RbfSetting:
 
     takes_unlabelled = False
     by_precision = False
+    by_grid = False
     unpruned = HuberLossSetting.unpruned
 
     @property
     def description(self) -> str:
         return f"RBF kernels of gamma {self.width:g} / columns of the view, lam {self.lam:g}"
+
+    @property
+    def from_pixels(self) -> "RbfSetting":
+        return self
 
     def regressor(self, views: Sequence[np.ndarray]) -> HuberLossRegressor:
         return HuberLossRegressor(
@@ -183,12 +203,15 @@ class RobustKernelSetting:
         Of the quadratic kernel, and R3's weight.
     switch, epsilon : float
         People: the error from which the loss is linear, and half the width of the tube without loss.
+    by_grid : bool
+        Whether the columns, measured from pixels, are weighted by `grid_weights`.
     """
 
     coef0: float
     lam: float
     switch: float
     epsilon: float = 0.0
+    by_grid: bool = False
 
     takes_unlabelled = False
     by_precision = False
@@ -204,6 +227,10 @@ class RobustKernelSetting:
     @property
     def unpruned(self) -> str:
         return "no label is pruned: however wrong, none pulls harder than where the loss becomes linear"
+
+    @property
+    def from_pixels(self) -> "RobustKernelSetting":
+        return replace(self, by_grid=True)
 
     def regressor(self, views: Sequence[np.ndarray]) -> RobustKernelRegressor:
         return RobustKernelRegressor(

@@ -20,6 +20,7 @@ from ..results import open_rows
 from ..scene import Scene
 from ..storage import atomic_path, output_errors
 from ..video import Position, VideoSource, open_source
+from .grids import grid_weights
 
 #: Frames that are looked at to choose among, evenly spread over the footage.
 MAX_CANDIDATES = 1000
@@ -40,14 +41,15 @@ class Suggestion:
 
 
 def chosen_rows(
-    features: np.ndarray, views: Sequence[np.ndarray], places: np.ndarray, size: int
+    features: np.ndarray, columns: Sequence[str], views: Sequence[np.ndarray], places: np.ndarray, size: int
 ) -> np.ndarray:
     """Rows (size,) of the features (n, d) to label, the most telling first, for training's kernels.
 
-    `views`: columns of each view; `places` (n,): where the rows lie in time, in order.
+    `columns`: their names; `views`: columns of each view; `places` (n,): where the rows lie in time, in
+    order.
     """
     mean, scale, *_ = column_statistics(features)
-    rows = standardised(features, mean, scale)
+    rows = standardised(features, mean, scale) * grid_weights(columns)
     kernel = np.zeros((len(rows), len(rows)))
     for view in views:
         part = Kernel.resolve("poly", {"degree": 2, "coef0": COEF0}, len(view))
@@ -100,7 +102,8 @@ def suggest(
             f"expected {size} frames or more that can be decoded, found {len(found)} in {path}; ask for fewer"
         )
     views = [np.array(view) for view in pipeline.schema.views()]
-    chosen = chosen_rows(rows, views, np.array([float(one.frame) for one in found]), size)
+    places = np.array([float(one.frame) for one in found])
+    chosen = chosen_rows(rows, pipeline.schema.names, views, places, size)
     return [found[row] for row in sorted(chosen)]
 
 

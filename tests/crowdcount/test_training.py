@@ -11,7 +11,7 @@ from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
 from crowdcount.learning.measuring import FeatureTable, measure
-from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting
+from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting, RbfSetting
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 from crowdcount.scene import scene_from
@@ -173,6 +173,34 @@ class TestTrain:
         assert texture == pytest.approx(TEXTURE_WEIGHT * size)
         assert edges == size
         assert size**2 + edges**2 + texture**2 == pytest.approx(1 / 3)
+        assert trained.setting.by_grid
+        assert trained.model.facts["by_grid"]
+
+    @pytest.mark.parametrize("regressor", ["hlr", "r3"])
+    def test_few_labels_teach_more_where_the_grids_have_their_shares(self, street, regressor):
+        """The whole region's columns tell the count, but it is one of 37 regions."""
+        rng = np.random.default_rng(4)
+        people = rng.poisson(0.5, (220, 30)).astype(float)
+        coarse = people.reshape(220, 6, 5).sum(axis=2)
+        regions = np.hstack([people.sum(axis=1, keepdims=True), coarse, people])
+        features = np.repeat(regions, 3, axis=1) + rng.normal(0, 1.0, (220, 111))
+        grids = ["1x1"] + ["3x2"] * 6 + ["6x5"] * 30
+        columns = [f"{grid}_{k}_0.{name}" for k, grid in enumerate(grids) for name in "abc"]
+        dataset = table(regions[:, 0], features)
+        views = [np.arange(view, 111, 3) for view in range(3)]
+        known = FeatureTable(np.arange(20), features[:20], tuple(columns), views, scene=street.scene)
+        fitting = Fitting(known, dataset)
+        setting = fitting.choose(regressor).setting
+        weighted, alike = (
+            count_metrics(regions[20:, 0], fitting.fit(one).predict(features[20:])).mae
+            for one in (setting, replace(setting, by_grid=False))
+        )
+        assert weighted < 0.8 * alike
+
+    def test_columns_of_similarities_are_not_weighted(self):
+        setting = RbfSetting(0.1, 1e-4)
+        assert setting.from_pixels is setting
+        assert not setting.by_grid
 
     def test_an_unknown_regressor_is_an_error(self, linear):
         with pytest.raises(ValueError, match="expected a regressor of hlr, r3, found 'magic'"):

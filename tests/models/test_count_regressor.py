@@ -214,8 +214,29 @@ def test_weights_are_part_of_the_saved_function(scene, solver):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        HuberLossRegressor(views=[[0, 2], [1, 3]], kernel=["poly", "linear"], lam=1e-3, solver="primal"),
+        HuberLossRegressor(views=[[0, 2], [1, 3]], kernel=["poly", "linear"], lam=1e-3, solver="dual"),
+        ROBUST[0],
+    ],
+    ids=["primal", "dual", "robust"],
+)
+def test_given_weights_are_part_of_the_saved_function_too(scene, regressor):
+    X, y = scene[0][:60], scene[1][:60]
+    weights = np.array([0.2, 3.0, 1.0, 0.5])
+    model = CountRegressor(regressor, column_weights=weights).fit(X, y)
+    predictor = model.predictor_
+    expected = y.mean() + model.regressor_.predict(weights * (X - predictor.mean) / predictor.scale)
+    np.testing.assert_allclose(predictor.values(X), expected, atol=1e-9)
+    assert np.abs(predictor.values(X) - CountRegressor(regressor).fit(X, y).predictor_.values(X)).max() > 1e-3
+    loaded = CountPredictor.from_arrays(*predictor.to_arrays())
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
 def test_weights_need_a_polynomial_kernel(scene):
-    with pytest.raises(ValueError, match="same monomials"):
+    with pytest.raises(ValueError, match="expected a linear or polynomial kernel, got 'rbf'"):
         CountRegressor(HuberLossRegressor(kernel="rbf"), by_precision=True).fit(*scene)
 
 

@@ -13,7 +13,7 @@ from features.clumps import QUANTITIES as CLUMPS
 from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
-from features.foreground import Segmenter
+from features.foreground import EmptyScene, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
 from features.images import Closing, reduced
@@ -161,10 +161,8 @@ class Pipeline:
         self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
         joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
-        view = None
-        if scene.view is not None:
-            view = cv2.cvtColor(cv2.resize(scene.view, self.size_wh), cv2.COLOR_GRAY2BGR)
-        self._segmenter = Segmenter(rate, small.roi, by_blob, view)
+        known = None if scene.view is None else scene.view.resized(self.size_wh)
+        self._segmenter = Segmenter(rate, small.roi, by_blob, known)
         self._freeze = FreezeWatch(rate)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
@@ -191,10 +189,9 @@ class Pipeline:
         return np.where(finest >= 0, finest - self._first_cell, -1)
 
     @property
-    def view(self) -> np.ndarray | None:
-        """The empty scene (h, w) uint8 as last learnt, in grey at the working size; None before."""
-        reference = self._segmenter.reference_bgr
-        return None if reference is None else cv2.cvtColor(reference, cv2.COLOR_BGR2GRAY)
+    def view(self) -> EmptyScene | None:
+        """The empty scene at the working size as last learnt; None before."""
+        return self._segmenter.empty
 
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.

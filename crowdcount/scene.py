@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from features.foreground import EmptyScene
 from features.images import resized
 from features.perspective import (
     MAX_SLOPE,
@@ -52,6 +53,7 @@ Polygon = tuple[tuple[float, float], ...]
 Axis = tuple[tuple[float, float], tuple[float, float]]
 
 _MAX_JSON_BYTES = 1 << 20
+_UINT8 = np.dtype(np.uint8)
 _MAX_COORDINATE = 2 * MAX_SIDE
 _MAX_ASPECT_MISFIT = 1.1
 
@@ -100,9 +102,9 @@ class Scene:
         0 … 1; 1 when given or imported, 0 when assumed.
     axis : ((x, y), (x, y)) or None
         From where to where people walk who are counted as right-moving, pixels; None: along the image's rows.
-    view : (h, w) uint8 or None
-        The empty scene in grey, at any size, as the camera showed it in training: footage that shows another
-        is flagged. None where it is not known; a .json file does not hold it.
+    view : EmptyScene or None
+        The empty scene, at any size, as the camera showed it in training: footage that shows another view is
+        flagged. None where it is not known; a .json file does not hold it.
 
     Raises
     ------
@@ -119,7 +121,7 @@ class Scene:
     height_origin: Origin = "given"
     height_reliability: float = 1.0
     axis: Axis | None = None
-    view: np.ndarray | None = None
+    view: EmptyScene | None = None
 
     def __post_init__(self):
         width, height = self.size_wh
@@ -134,10 +136,6 @@ class Scene:
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
             raise SceneError("the height map holds values that are not positive numbers; make it again")
-        if self.view is not None and (
-            self.view.dtype != np.uint8 or self.view.ndim != 2 or not self.view.size
-        ):
-            raise SceneError("the view of the empty scene is no grey picture; make the scene again")
         if self.axis is not None and not 1 <= math.dist(*self.axis) < math.inf:
             raise SceneError(f"the axis {_axis_text(self.axis)} has no length; give two points apart")
 
@@ -265,8 +263,7 @@ class Scene:
         """The scene as arrays by name and a JSON-able description, for `scene_of`."""
         arrays = {"roi": self.roi} if self.polygons is None else {}
         arrays |= {"person_height": self.person_height} if self.line is None else {}
-        arrays |= {} if self.view is None else {"view": self.view}
-        return arrays, self._description().model_dump(mode="json")
+        return arrays | view_arrays(self.view), self._description().model_dump(mode="json")
 
     def _description(self) -> "_Description":
         return _Description(
@@ -287,6 +284,22 @@ def scene_of(arrays: Mapping[str, np.ndarray], description: Mapping, place: str 
         return _assembled(valid, arrays)
     except SceneError as error:
         raise SceneError(f"{place}: {error}") from None
+
+
+def view_arrays(view: EmptyScene | None) -> dict[str, np.ndarray]:
+    """The empty scene as arrays by name, for `view_of`; none of it where it is not known."""
+    return {} if view is None else {"view": view.image_bgr, "view_threshold": view.threshold}
+
+
+def view_of(arrays: Mapping[str, np.ndarray]) -> EmptyScene | None:
+    """The empty scene that is among arrays by name; SceneError when it is none."""
+    image, threshold = arrays.get("view"), arrays.get("view_threshold")
+    if image is None:
+        return None
+    is_picture = image.ndim == 3 and image.shape[2] == 3 and image.size and threshold is not None
+    if not is_picture or threshold.shape != image.shape[:2] or {image.dtype, threshold.dtype} != {_UINT8}:
+        raise SceneError("the empty scene is no picture with thresholds; make the scene or train again")
+    return EmptyScene(image, threshold)
 
 
 def load_scene(path: str | Path) -> Scene:
@@ -599,7 +612,7 @@ def _assembled(description: _Description, arrays) -> Scene:
         description.height_origin,
         description.height_reliability,
         description.axis,
-        arrays.get("view"),
+        view_of(arrays),
     )
 
 

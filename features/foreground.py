@@ -67,8 +67,28 @@ class Foreground:
     light: Light | None
 
 
+@dataclass(frozen=True, eq=False)
+class EmptyScene:
+    """What a camera shows where nobody is.
+
+    Attributes
+    ----------
+    image_bgr : (H, W, 3) uint8
+    threshold : (H, W) uint8
+        By how many grey levels any channel of a pixel must differ to be foreground.
+    """
+
+    image_bgr: np.ndarray
+    threshold: np.ndarray
+
+    def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
+        """The same in a picture of another size."""
+        return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh))
+
+
 class MedianBackground:
     """Per-pixel median with a per-pixel noise level, learnt anew from a moving window of frames.
+
 
     Parameters
     ----------
@@ -81,8 +101,10 @@ class MedianBackground:
 
     Attributes
     ----------
-    image : (H, W, 3) uint8 or None
-        The empty scene as last learnt; None before.
+    empty : EmptyScene or None
+        As last learnt; None before.
+    known : EmptyScene or None
+        Stays wherever it is still seen when the scene is learnt anew, see `still_seen`.
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
     """
@@ -91,7 +113,7 @@ class MedianBackground:
         self._through_crowds = through_crowds
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
-        self.image = None
+        self.empty = self.known = None
         self.n_frames = 0
 
     def learn(self, frames: np.ndarray, for_now: bool = False) -> None:
@@ -102,19 +124,19 @@ class MedianBackground:
         """
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
-        self.image = median_of(frames)
-        noise = self._noise(frames)
+        image = median_of(frames)
+        noise = _noise(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._through_crowds and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
-            settle(self.image, frames, restless)
-            noise = self._noise(frames)
-        threshold = cv2.merge([np.clip(3.5 * noise, 10, 80).astype(np.uint8)] * 3)
+            settle(image, frames, restless)
+            noise = _noise(frames, image)
+        self.empty = EmptyScene(image, np.clip(3.5 * noise, 10, 80).astype(np.uint8))
+        if self.known is not None:
+            self.empty = still_seen(self.known, self.empty, frames)
+        image, threshold = self.empty.image_bgr, cv2.merge([self.empty.threshold] * 3)
         # not saturated above: in less light white is darker than what may pass for white
-        self._limits = cv2.subtract(self.image, threshold), cv2.add(self.image, threshold, dtype=cv2.CV_16U)
+        self._limits = cv2.subtract(image, threshold), cv2.add(image, threshold, dtype=cv2.CV_16U)
         self._light = None
-
-    def _noise(self, frames):
-        return noise_of([largest_difference(frame, self.image) for frame in frames])
 
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
@@ -136,7 +158,8 @@ class MedianBackground:
         """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
         if light is not self._light:  # so that not every frame need be evened out
             self._light = light
-            self._lit, *self._range = (light.cast_on(image) for image in (self.image, *self._limits))
+            images = self.empty.image_bgr, *self._limits
+            self._lit, *self._range = (light.cast_on(image) for image in images)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)
@@ -192,12 +215,45 @@ def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> Non
         grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
         members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
         settled.reshape(-1, 3)[some] = np.mean(pixels, axis=0, where=members[..., None])
-    n_seen = np.zeros(settled.shape[:2], np.uint8)
-    for frame in frames:
-        is_seen = cv2.inRange(largest_difference(frame, settled), 0, _SEEN_WITHIN)
-        n_seen += cv2.morphologyEx(is_seen, cv2.MORPH_OPEN, _PIECE) & 1
-    chosen = places[n_seen.ravel()[places] >= len(frames) / 10]
+    chosen = places[_is_seen(settled, frames).ravel()[places]]
     image_bgr.reshape(-1, 3)[chosen] = settled.reshape(-1, 3)[chosen]
+
+
+def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> EmptyScene:
+    """An empty scene with what is known in the places of what hides it most of the time, but not always.
+
+    That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
+    never quite the same again.
+
+    Parameters
+    ----------
+    known, empty : EmptyScene
+        As it was, and as it has just been learnt.
+    frames : (n, H, W, 3) uint8
+        In the light of `empty`, of which that was learnt.
+    """
+    light = LightMeter(known.image_bgr).measure(empty.image_bgr)
+    image = light.cast_on(known.image_bgr)
+    differs = cv2.compare(largest_difference(image, empty.image_bgr), _SEEN_WITHIN, cv2.CMP_GT)
+    around = cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2)
+    is_hidden = around.view(bool) & _is_seen(image, frames)
+    return EmptyScene(
+        np.where(is_hidden[..., None], image, empty.image_bgr),
+        np.where(is_hidden, known.threshold, empty.threshold),
+    )
+
+
+def _is_seen(image_bgr, frames) -> np.ndarray:
+    """(H, W) bool: where a tenth of the frames or more show whole pieces of an image."""
+    n_seen = np.zeros(image_bgr.shape[:2], np.uint8)
+    for frame in frames:
+        is_seen = cv2.inRange(largest_difference(frame, image_bgr), 0, _SEEN_WITHIN)
+        n_seen += cv2.morphologyEx(is_seen, cv2.MORPH_OPEN, _PIECE) & 1
+    return n_seen >= len(frames) / 10
+
+
+def _noise(frames, image_bgr) -> np.ndarray:
+    return noise_of([largest_difference(frame, image_bgr) for frame in frames])
 
 
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
@@ -235,19 +291,24 @@ class Segmenter:
         Region of interest: changes are measured inside it.
     through_crowds : bool
         See `MedianBackground`.
-    view_bgr : (H, W, 3) uint8, optional
-        The empty scene as the camera is known to show it: footage that shows another from the beginning is of
-        a camera that has moved. By default the camera is where the scene that is first learnt shows it.
+    known : EmptyScene, optional
+        As the camera is known to show it: footage that shows another view from the beginning is of a camera
+        that has moved. By default as it is first learnt, but of one moment.
+
+    While the camera is in its place, and unless through crowds, the known scene stays wherever it is still
+    seen: who sits somewhere half of the time is no part of it, and a model counts in the scene in which it
+    was trained (docs/decisions/2026-11-22-empty-scene.md).
     """
 
     def __init__(
-        self, rate: float, roi: np.ndarray, through_crowds: bool = False, view_bgr: np.ndarray | None = None
+        self, rate: float, roi: np.ndarray, through_crowds: bool = False, known: EmptyScene | None = None
     ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
         self._model = MedianBackground(rate, through_crowds)
+        self._known, self._keeps_known = known, not through_crowds
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
-        self._watch = None if view_bgr is None else CameraWatch(view_bgr)
+        self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._meter = None
         self._light = None  # of the last look since the scene was learnt
         self._n_at_look = 0  # pixels that were foreground then
@@ -259,9 +320,14 @@ class Segmenter:
         self._n_frames = -1
 
     @property
+    def empty(self) -> EmptyScene | None:
+        """The empty scene as last learnt; None before."""
+        return self._model.empty
+
+    @property
     def reference_bgr(self) -> np.ndarray | None:
-        """The empty scene (H, W, 3) uint8 as last learnt, against which the light is judged; None before."""
-        return self._model.image
+        """The picture (H, W, 3) uint8 of that, against which the light is judged."""
+        return None if self.empty is None else self.empty.image_bgr
 
     def learn(self, frames_bgr: Sequence[np.ndarray], for_now: bool = False) -> None:
         """Learn the empty scene from frames spread over the footage.
@@ -279,12 +345,15 @@ class Segmenter:
             meter = LightMeter(median_of(frames))
             for k, frame in enumerate(frames_bgr):
                 frames[k] = meter.measure(frame).evened_out(frame)
+        if self._watch is not None and self._learning_for == "learning":
+            self._moved = self._watch.shift(meter.reference_bgr) != (0.0, 0.0)
+        self._model.known = self._known if self._keeps_known and not self._moved else None
         self._model.learn(frames, for_now)
         self._light = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
-        elif self._learning_for == "learning":
-            self._moved = self._watch.shift(self.reference_bgr) != (0.0, 0.0)
+        if self._known is None and self._keeps_known and not for_now:
+            self._known = self._model.known = self.empty
         self._learning_for = None
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:

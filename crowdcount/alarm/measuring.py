@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from features.foreground import EmptyScene
+
 from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
 from ..learning.datasets import csv_lines, load_dataset
@@ -79,7 +81,7 @@ class Measuring:
     rate: float | None = None
     person_height: float | None = None
     opened: datetime | None = None
-    view: Callable[[], np.ndarray | None] = lambda: None
+    view: Callable[[], EmptyScene | None] = lambda: None
 
 
 def is_table(source: str) -> bool:

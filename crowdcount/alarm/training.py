@@ -15,7 +15,7 @@ from ..errors import DatasetError
 from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..learning.cache import kept
 from ..model import CounterModel
-from ..scene import load_scene
+from ..scene import load_scene, view_arrays, view_of
 from ..storage import check_writable, refuse_to_replace
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, open_measuring
@@ -136,8 +136,7 @@ def train_alarm(
                 "times_s": np.array([frame.time_s for frame in found]),
                 "features": np.stack([frame.features for frame in found]),
             }
-            view = measuring.view()
-            return arrays if view is None else arrays | {"view": view}
+            return arrays | view_arrays(measuring.view())
 
         if measuring.scene is None or "://" in source:  # the cache knows footage by its files
             arrays = measured()
@@ -145,7 +144,7 @@ def train_alarm(
             settings = ("alarm", measuring.rate, measuring.columns, every, fps)
             arrays = kept(cache, source, measuring.scene, settings, measured)
         if "view" in arrays:
-            measuring = replace(measuring, scene=replace(measuring.scene, view=arrays["view"]))
+            measuring = replace(measuring, scene=replace(measuring.scene, view=view_of(arrays)))
     show("fitting", 0, None, None)
     frames = arrays["rows"]
     calls = assign_calls(statements, frames, arrays["times_s"], str(labels))

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +60,7 @@ def kept(
 def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     """Digest of all that the features depend on: the footage, the scene, the settings and the code."""
     digest = hashlib.sha256()
-    arrays, description = replace(scene, view=None).to_arrays()  # features do not depend on the view
+    arrays, description = scene.to_arrays()
     digest.update(repr((description, *settings)).encode())
     for array in arrays.values():
         digest.update(array.tobytes())

@@ -11,7 +11,7 @@ from ..errors import DatasetError, ModelError
 from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..scene import Scene, import_scene
+from ..scene import Scene, import_scene, view_arrays, view_of
 from ..video import Position, open_source
 from .cache import kept
 from .datasets import Dataset
@@ -138,9 +138,7 @@ def measure(
         def measured() -> dict[str, np.ndarray]:
             overview.teach(pipeline)
             rows, values, directed = _measured(source, pipeline, wanted, progress)
-            arrays = {"rows": rows, "features": values}
-            if pipeline.view is not None:
-                arrays["view"] = pipeline.view
+            arrays = {"rows": rows, "features": values} | view_arrays(pipeline.view)
             return arrays if directed is None else arrays | {"directed": directed}
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
@@ -151,7 +149,7 @@ def measure(
         values,
         tuple(columns),
         pipeline.schema.views(),
-        replace(scene, view=arrays.get("view")),
+        replace(scene, view=view_of(arrays)),
         rate,
         pipeline.person_height,
         pipeline.cell_views(),

@@ -332,9 +332,10 @@ class TestFiles:
             ("person_height.npy", np.full(SIZE[::-1], -1, np.float32)),
             ("person_height.npy", np.full(SIZE[::-1], "12")),
             ("person_height.npy", None),
-            ("view.npy", np.ones((12, 16), np.float32)),
+            ("view.npy", np.ones((12, 16), np.uint8)),
+            ("view.npy", np.ones((12, 16, 3), np.float32)),
             ("view.npy", np.ones((12, 16, 3), np.uint8)),
-            ("view.npy", np.ones((0, 16), np.uint8)),
+            ("view.npy", np.ones((0, 16, 3), np.uint8)),
         ],
     )
     def test_npz_with_other_arrays_is_one_line(self, mask_scene, tmp_path, member, array):

@@ -7,6 +7,7 @@ from features.foreground import (
     CAMERA_SHIFT_CHECKS,
     LEARNING_FRAMES,
     MIN_LEARNING_FRAMES,
+    EmptyScene,
     Segmenter,
     is_shadow,
     kept_frames,
@@ -200,6 +201,60 @@ class TestStandingPeople:
         assert max(seen[until[1] :]) < 0.1
 
 
+class TestKnownScene:
+    """One sits somewhere most of the time."""
+
+    SITTER = person_mask(110, 100)
+
+    def known(self, gain=1.0):
+        return learnt(HIGH, (Camera()(gain=gain) for _ in range(20))).empty
+
+    def clip(self, n_frames, share, gain=1.0):
+        """Frames in `share` of which the sitter is there; someone walks by."""
+        camera = Camera()
+        for k in range(n_frames):
+            walker = person_mask(2 * k % 60, 60)
+            there = (k * 7 % n_frames) < share * n_frames
+            yield camera(walker, *([self.SITTER] if there else []), gain=gain)
+
+    @pytest.mark.parametrize("gain", [0.7, 1.0, 1.2])
+    @pytest.mark.parametrize(
+        ("share", "through_crowds", "stays"), [(0.8, False, True), (0.8, True, False), (0.95, False, False)]
+    )
+    def test_stays_where_it_is_seen_in_a_tenth_of_the_frames(self, share, through_crowds, stays, gain):
+        segmenter = Segmenter(HIGH, ROI, through_crowds, self.known())
+        segmenter.learn(list(self.clip(60, share, gain)))
+        camera, walker = Camera(), person_mask(40, 60)
+        found = segmenter.apply(camera(walker, self.SITTER, gain=gain))
+        assert overlap(found.mask & ~self.SITTER, walker & ~self.SITTER) > 0.7
+        assert (found.mask[self.SITTER].mean() > 0.7) == stays
+        assert found.flags == ()
+        empty = segmenter.apply(camera(gain=gain)).mask
+        assert (empty[self.SITTER].mean() < 0.1) == stays  # where the sitter was learnt, a ghost
+
+    def test_is_told_by_its_own_noise_there_alone(self):
+        known = self.known()
+        known.threshold[:] = 60
+        segmenter = Segmenter(HIGH, ROI, known=known)
+        segmenter.learn(list(self.clip(60, 0.8)))
+        elsewhere = np.zeros_like(ROI)
+        elsewhere[80:100, 20:60] = True
+        lighter = Camera()().astype(int) + 40 * (self.SITTER | elsewhere)[..., None]
+        found = segmenter.apply(lighter.clip(0, 255).astype(np.uint8)).mask
+        assert not found[self.SITTER].any()
+        assert found[elsewhere].mean() > 0.95
+
+    @pytest.mark.parametrize("for_now", [False, True])
+    def test_is_the_one_learnt_first_but_of_one_moment(self, monkeypatch, for_now):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 30.0)  # every tenth frame is kept
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI)
+        segmenter.learn([camera() for _ in range(MIN_LEARNING_FRAMES)], for_now)
+        for k in range(620):
+            segmenter.apply(camera(*([self.SITTER] if k % 50 >= 10 else [])))
+        found = segmenter.apply(camera(self.SITTER)).mask
+        assert (found[self.SITTER].mean() > 0.7) == (not for_now)
+
+
 class TestResuming:
     @both_rates
     def test_goes_on_as_if_all_frames_had_been_seen(self, monkeypatch, rate):
@@ -348,7 +403,7 @@ class TestCamera:
     )
     def test_a_move_before_the_footage_is_told_by_the_known_view(self, rate, shift, gain, flags):
         camera, person = Camera(), person_mask(70, 100)
-        segmenter = Segmenter(rate, ROI, view_bgr=camera())
+        segmenter = Segmenter(rate, ROI, known=EmptyScene(camera(), np.full(ROI.shape, 10, np.uint8)))
         segmenter.learn([camera(shift=shift, gain=gain) for _ in range(20)])
         for _ in range(4 * CAMERA_SHIFT_CHECKS * look_step(rate)):  # nor is anything learnt anew
             found = segmenter.apply(camera(person, shift=shift, gain=gain))

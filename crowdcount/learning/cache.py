@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 import features
 
 from ..errors import DatasetError
-from ..scene import Scene
+from ..scene import Scene, view_arrays
 from ..storage import check_writable, load_arrays, output_errors, save_arrays
 
 #: Version of the layout of a file.
@@ -46,9 +47,14 @@ def kept(
     """
     if folder is None:
         return measured()
-    file = Path(folder) / f"features-{_key(source, scene, settings)[:32]}.npz"
+    key = _key(source, scene, settings)[:32]
+    file = Path(folder) / f"features-{key}.npz"
+    known = view_arrays(scene.view)
+    if known and not _shows(file, known):  # a scene learnt from other footage than this
+        digest = hashlib.sha256(b"".join(array.tobytes() for array in known.values())).hexdigest()
+        file = Path(folder) / f"features-{key}-{digest[:16]}.npz"
     if file.exists():
-        return load_arrays(file, "features", VERSION, DatasetError)[0]
+        return _load(file)
     with output_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
     check_writable(file)
@@ -57,10 +63,20 @@ def kept(
     return arrays
 
 
+def _load(file: Path) -> dict[str, np.ndarray]:
+    return load_arrays(file, "features", VERSION, DatasetError)[0]
+
+
+def _shows(file: Path, known: dict[str, np.ndarray]) -> bool:
+    """Whether the features that a file keeps, if there is one, were measured in the same empty scene."""
+    found = _load(file) if file.exists() else {}
+    return all(name in found and np.array_equal(array, found[name]) for name, array in known.items())
+
+
 def _key(source, scene: Scene, settings: Sequence[object]) -> str:
-    """Digest of all that the features depend on: the footage, the scene, the settings and the code."""
+    """Digest of what the features depend on but the view: the footage, the scene, the settings, the code."""
     digest = hashlib.sha256()
-    arrays, description = scene.to_arrays()
+    arrays, description = replace(scene, view=None).to_arrays()
     digest.update(repr((description, *settings)).encode())
     for array in arrays.values():
         digest.update(array.tobytes())

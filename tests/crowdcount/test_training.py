@@ -350,6 +350,12 @@ class TestCache:
         evaluation = evaluate(dataset, training.model, cache=tmp_path, progress=progress)
         assert len(progress.calls) == 16
         assert evaluation.metrics.n == 16
+        other = replace(training.model.scene.view, image_bgr=training.model.scene.view.image_bgr // 2)
+        model = replace(training.model, scene=replace(training.model.scene, view=other))
+        for _ in range(2):  # known from other footage: measured once more, and kept too
+            evaluate(dataset, model, cache=tmp_path, progress=progress)
+            assert len(progress.calls) == 32
+        assert len(list(tmp_path.glob("features-*.npz"))) == 2
 
 
 class TestMeasure:

@@ -248,19 +248,29 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     coarse = np.stack([frame[::8, ::8] for frame in frames_bgr]) + np.float32(4)
     gains = np.median((coarse / np.median(coarse[::step], axis=0)).reshape(len(coarse), -1, 3), axis=1)
     levels = np.arange(256)[:, None]
-    evened = [
-        cv2.LUT(frame, np.clip(np.rint(levels / gain), 0, 255).astype(np.uint8)[None])
-        for frame, gain in zip(frames_bgr, gains, strict=True)
-    ]
-    background = percentile_of(evened[::step], 50).astype(np.uint8)
-    differences = [largest_difference(frame, background) for frame in evened]
-    noise = np.minimum(4 * noise_of(differences[::step]), 255).astype(np.uint8)
-    for frame, difference in zip(evened, differences, strict=True):
-        still = cv2.compare(difference, noise, cv2.CMP_LE)
-        moving = np.flatnonzero(still == 0)
-        still.ravel()[moving[is_shadow_at(moving, frame, background)]] = 255
-        difference[still.view(bool)] = 0
-    return [cv2.medianBlur(difference, 3) for difference in differences]
+
+    def evened(number: int) -> np.ndarray:  # made twice of some, as all of them would fill the memory
+        values = np.clip(np.rint(levels / gains[number]), 0, 255).astype(np.uint8)
+        return cv2.LUT(frames_bgr[number], values[None])
+
+    background, noise = _still_scene([evened(number) for number in range(0, len(frames_bgr), step)])
+    return [_moving(evened(number), background, noise) for number in range(len(frames_bgr))]
+
+
+def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
+    """Median (H, W, 3) uint8 of frames, and 4 standard deviations (H, W) uint8 of each pixel's noise."""
+    background = percentile_of(frames, 50).astype(np.uint8)
+    noise = noise_of([largest_difference(frame, background) for frame in frames])
+    return background, np.minimum(4 * noise, 255).astype(np.uint8)
+
+
+def _moving(frame, background, noise) -> np.ndarray:
+    difference = largest_difference(frame, background)
+    still = cv2.compare(difference, noise, cv2.CMP_LE)
+    moving = np.flatnonzero(still == 0)
+    still.ravel()[moving[is_shadow_at(moving, frame, background)]] = 255
+    difference[still.view(bool)] = 0
+    return cv2.medianBlur(difference, 3)
 
 
 def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> HeightEstimate:

@@ -13,7 +13,8 @@ def drawn():
     features = random.uniform(0, 10, (120, 3))
     counts = np.round(20 + features @ [1, 0.5, 0.3])
     dataset = Dataset("drawn", "features", np.arange(120), counts, features=features,
-                      feature_names=("a", "b", "c"), feature_views=("size", "edges", "texture"))  # fmt: skip
+                      feature_names=("1x1_0_0.a", "3x2_0_0.b", "6x5_0_0.c"),
+                      feature_views=("size", "edges", "texture"))  # fmt: skip
     return measure(dataset, np.ones(120, bool)), dataset
 
 

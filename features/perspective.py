@@ -245,7 +245,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         of the pixel's noise, which is taken from the lower quartile of its differences.
     """
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
-    coarse = np.stack([frame[::8, ::8] for frame in frames_bgr]) + np.float32(4)
+    coarse = np.stack([frame[::4, ::4] for frame in frames_bgr]) + np.float32(4)
     gains = np.median((coarse / np.median(coarse[::step], axis=0)).reshape(len(coarse), -1, 3), axis=1)
     levels = np.arange(256)[:, None]
 

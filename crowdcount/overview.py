@@ -59,7 +59,7 @@ class Overview:
             return for_estimation(image)
 
         sampled = self._source.sample(SAMPLED_FRAMES, seen)
-        if len(self._kept) != len(learnt):  # the source is not as long as it says
+        if len(self._kept) != len(learnt) or next(number) != len(sampled):  # not as long as the source says
             self._kept = []
         return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)
 

@@ -190,8 +190,8 @@ class Pipeline:
 
     @property
     def view(self) -> EmptyScene | None:
-        """The empty scene at the working size as last learnt; None before."""
-        return self._segmenter.empty
+        """The empty scene of this footage at the working size, see `Segmenter.first`; None before."""
+        return self._segmenter.first
 
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.

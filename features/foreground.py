@@ -35,6 +35,8 @@ LIGHT_CHANGE_GAIN = 1.25
 UNSTEADY_SHARE = 0.02
 #: Number of consecutive looks that must agree on a moved camera.
 CAMERA_SHIFT_CHECKS = 3
+#: Learning waits for so many changes of light in a row to be over; a lamp that blinks on is learnt as it is.
+MOST_FLICKERS = 8
 #: Light and camera are looked at once a second, and once in so many frames.
 LOOK_FRAMES = 10
 
@@ -223,7 +225,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     """An empty scene with what is known in the places of what hides it most of the time, but not always.
 
     That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
-    never quite the same again.
+    never quite the same again. It holds too where the known one is a shadow on it: the sun came out.
 
     Parameters
     ----------
@@ -237,6 +239,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     differs = cv2.compare(largest_difference(image, empty.image_bgr), _SEEN_WITHIN, cv2.CMP_GT)
     around = cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2)
     is_hidden = around.view(bool) & _is_seen(image, frames)
+    is_hidden &= ~is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_hidden.shape)
     return EmptyScene(
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
@@ -306,13 +309,13 @@ class Segmenter:
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
         self._model = MedianBackground(rate, through_crowds)
-        self._known, self._keeps_known = known, not through_crowds
+        self._known, self._keeps_known, self._first = known, not through_crowds, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._meter = None
         self._light = None  # of the last look since the scene was learnt
         self._n_at_look = 0  # pixels that were foreground then
-        self._recent = []
+        self._recent, self._n_flickers = [], 0
         self._step = look_step(rate)
         self._learning_step = max(1, round(rate / 2))  # frames to learn from are half a second apart
         self._learning_for = "learning"
@@ -323,6 +326,11 @@ class Segmenter:
     def empty(self) -> EmptyScene | None:
         """The empty scene as last learnt; None before."""
         return self._model.empty
+
+    @property
+    def first(self) -> EmptyScene | None:
+        """The empty scene as first learnt, if not of one moment; the camera may have been moved since."""
+        return self._first or self.empty
 
     @property
     def reference_bgr(self) -> np.ndarray | None:
@@ -352,8 +360,10 @@ class Segmenter:
         self._light = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
-        if self._known is None and self._keeps_known and not for_now:
-            self._known = self._model.known = self.empty
+        if self._first is None and not for_now:
+            self._first = self.empty
+            if self._known is None and self._keeps_known:
+                self._known = self._model.known = self._first
         self._learning_for = None
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
@@ -377,11 +387,15 @@ class Segmenter:
         checking = self._n_frames % self._step == self._step // 2
         if self._learning_for and self._n_frames % self._learning_step == 0:
             if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
-                self._recent = []  # a lamp flickers, or they go out one by one
+                self._n_flickers += 1
+                if self._n_flickers <= MOST_FLICKERS:
+                    self._recent = []  # a lamp flickers, or they go out one by one
             self._recent.append(frame_bgr)
             if len(self._recent) == MIN_LEARNING_FRAMES:
                 self.learn(self._recent, for_now=True)
                 self._recent = []
+                if self._n_flickers <= MOST_FLICKERS:
+                    self._n_flickers = 0
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
         former = self._light

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from features.foreground import MIN_LEARNING_FRAMES
+
 from ..drawing import PLOT_SUFFIXES, plot_alarm
 from ..errors import ModelError, OutputError
 from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
@@ -18,7 +20,8 @@ from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside
 from .measuring import KIND, is_table, open_measuring
 
-#: So many seconds without a frame that can be judged are an event: changes of light are learnt sooner.
+#: So many seconds without a frame that can be judged are an event, or more where learning a change of light
+#: takes longer.
 BLIND_AFTER_S = 10.0
 
 
@@ -75,11 +78,16 @@ class Alarm:
         self.is_up = not self.is_up
         return AlarmEvent(frame, time_s, "raised" if self.is_up else "cleared", since_s, value)
 
+    def interrupt(self) -> None:
+        """Nothing was seen for long: the durations begin anew."""
+        self._since_s = None
+
 
 @dataclass
 class Sight:
-    """Whether frames can be judged: blind after `BLIND_AFTER_S` without one, until the next that can."""
+    """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can."""
 
+    after_s: float = BLIND_AFTER_S
     is_blind: bool = False
     _unjudged_since_s: float | None = None
 
@@ -92,7 +100,7 @@ class Sight:
             return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None
         if self._unjudged_since_s is None:
             self._unjudged_since_s = time_s
-        if self.is_blind or time_s - self._unjudged_since_s < BLIND_AFTER_S - 1e-9:
+        if self.is_blind or time_s - self._unjudged_since_s < self.after_s - 1e-9:
             return None
         self.is_blind = True
         return AlarmEvent(frame, time_s, "blind", self._unjudged_since_s, value, flags)
@@ -161,10 +169,13 @@ def watch(
     if is_table(source) != (loaded.scene is None):
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
-    alarm, sight, summary = Alarm(margin, raise_after_s, clear_after_s), Sight(), AlarmSummary()
+    alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
+        sight = Sight()
+        if measuring.rate is not None:
+            sight.after_s = max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) / measuring.rate)
         summary.start_time = start_time or measuring.opened
         if measuring.opened is not None and target != "-":
             set_aside(target)
@@ -174,6 +185,8 @@ def watch(
                 if frame.features is not None and not set(frame.flags) & set(UNRELIABLE):
                     value = float(loaded.regressor.values(frame.features[None])[0])
                 events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
+                if sight.is_blind:
+                    alarm.interrupt()
                 if not math.isnan(value):
                     events.append(alarm.update(frame.index, frame.time_s, value))
                 for event in filter(None, events):

@@ -157,6 +157,15 @@ def test_an_alarm_has_hysteresis_and_minimum_durations():
     assert events_of(values, alarm) == [(5, "raised", 0.3), (12, "cleared", 0.9)]
 
 
+def test_what_was_not_seen_counts_for_no_duration():
+    alarm = Alarm(margin=0.5, raise_after_s=2.0)
+    assert alarm.update(0, 0.0, 1.0) is None
+    alarm.interrupt()
+    assert alarm.update(3600, 3600.0, 1.0) is None
+    event = alarm.update(3602, 3602.0, 1.0)
+    assert (event.event, event.since_s) == ("raised", 3600.0)
+
+
 def test_without_margin_and_durations_every_change_is_an_event():
     assert events_of([1, -1, 0, 1], Alarm(0.0, 0.0, 0.0)) == [
         (0, "raised", 0.0), (1, "cleared", 0.1), (2, "raised", 0.2),

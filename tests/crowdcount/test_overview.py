@@ -58,11 +58,12 @@ def test_large_frames_are_kept_halved_where_that_is_enough(
         assert alike(kept, Overview(source, scene).learning_frames(pipeline))
 
 
-def test_a_file_shorter_than_it_says_is_sampled_again(make_clip, tmp_path, passes):
-    with open_source(make_clip(tmp_path / "walk.avi", 70)) as source:
+@pytest.mark.parametrize("announced", [None, 20, 130, 200, 400])
+def test_a_file_of_another_length_than_it_says_is_sampled_again(make_clip, tmp_path, passes, announced):
+    with open_source(make_clip(tmp_path / "walk.avi", 160)) as source:
         right = Overview(source)
         pipeline = Pipeline(right.scene, RATE)
-        object.__setattr__(source.info, "frame_count", 200)
+        object.__setattr__(source.info, "frame_count", announced)
         wrong = Overview(source)
         assert wrong.scene.line == right.scene.line
         assert alike(wrong.learning_frames(pipeline), right.learning_frames(pipeline))

@@ -232,6 +232,22 @@ class TestKnownScene:
         empty = segmenter.apply(camera(gain=gain)).mask
         assert (empty[self.SITTER].mean() < 0.1) == stays  # where the sitter was learnt, a ghost
 
+    @pytest.mark.parametrize("cloudy", [0.15, 0.3])
+    def test_gives_way_to_the_sun(self, cloudy):
+        camera, sunny = Camera(), np.ones((HEIGHT, WIDTH, 1), np.float32)
+        sunny[40:100, 30:90] = 1.5
+        segmenter = Segmenter(HIGH, ROI, known=self.known())
+        segmenter.learn([camera(gain=1.0 if k < 60 * cloudy else sunny) for k in range(60)])
+        assert segmenter.apply(camera(gain=sunny)).mask.mean() < 0.02
+
+    def test_is_not_the_one_after_a_move(self):
+        camera = Camera()
+        segmenter = learnt(HIGH, (camera() for _ in range(20)))
+        for _ in range(200):
+            segmenter.apply(camera(shift=(20, -15)))
+        assert np.abs(segmenter.empty.image_bgr - camera().astype(int)).mean() > 8
+        assert np.abs(segmenter.first.image_bgr - camera().astype(int)).mean() < 4
+
     def test_is_told_by_its_own_noise_there_alone(self):
         known = self.known()
         known.threshold[:] = 60
@@ -361,6 +377,13 @@ class TestLight:
             assert found[0].flags == ("light_change",)
             assert found[-1].flags == ()
             assert found[-1].mask.mean() < 0.01
+
+    def test_a_beacon_is_learnt_in_the_end(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        found = [segmenter.apply(camera(gain=1.0 if k % 6 < 3 else 0.6)) for k in range(600)]
+        learnt_now = [not one.flags for one in found[200:]]
+        assert np.mean(learnt_now) > 0.1
+        assert max(one.mask.mean() for one in found[200:] if not one.flags) < 0.05
 
 
 class TestCamera:

@@ -91,7 +91,6 @@ class EmptyScene:
 class MedianBackground:
     """Per-pixel median with a per-pixel noise level, learnt anew from a moving window of frames.
 
-
     Parameters
     ----------
     rate : float

@@ -10,7 +10,7 @@ from features.images import halved, halvings
 
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, for_estimation
-from .video import VideoSource
+from .video import VideoSource, spread
 
 #: Frames of a recording that are looked at to find its perspective.
 SAMPLED_FRAMES = 2 * LEARNING_FRAMES
@@ -50,7 +50,7 @@ class Overview:
         while 3 * width * height * LEARNING_FRAMES > _KEPT_BYTES * 4**self._n_halvings:
             self._n_halvings += 1
         expected = min(SAMPLED_FRAMES, info.frame_count or SAMPLED_FRAMES)
-        learnt = {k * expected // LEARNING_FRAMES for k in range(LEARNING_FRAMES)}
+        learnt = set(spread(LEARNING_FRAMES, expected))
         number = count()
 
         def seen(image: np.ndarray) -> np.ndarray:

@@ -53,7 +53,6 @@ Polygon = tuple[tuple[float, float], ...]
 Axis = tuple[tuple[float, float], tuple[float, float]]
 
 _MAX_JSON_BYTES = 1 << 20
-_UINT8 = np.dtype(np.uint8)
 _MAX_COORDINATE = 2 * MAX_SIDE
 _MAX_ASPECT_MISFIT = 1.1
 
@@ -296,8 +295,9 @@ def view_of(arrays: Mapping[str, np.ndarray]) -> EmptyScene | None:
     image, threshold = arrays.get("view"), arrays.get("view_threshold")
     if image is None:
         return None
-    is_picture = image.ndim == 3 and image.shape[2] == 3 and image.size and threshold is not None
-    if not is_picture or threshold.shape != image.shape[:2] or {image.dtype, threshold.dtype} != {_UINT8}:
+    is_picture = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3 and image.size
+    fits = threshold is not None and threshold.dtype == np.uint8 and threshold.shape == image.shape[:2]
+    if not (is_picture and fits):
         raise SceneError("the empty scene is no picture with thresholds; make the scene or train again")
     return EmptyScene(image, threshold)
 

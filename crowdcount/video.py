@@ -222,7 +222,7 @@ class VideoSource(ABC):
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.
 
-        Of each image only ``reduce(image)`` is kept. Those of n / 2 are every second one of those of n.
+        Of each image only ``reduce(image)`` is kept. Which they are, `spread` says.
 
         A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
         which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
@@ -327,6 +327,15 @@ def open_source(
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
 
 
+def spread(n: int, count: int) -> list[int]:
+    """Which n of `count` things are evenly spread, from 0; all, of fewer. Of n / 2, every second one of them.
+
+    >>> spread(4, 10), spread(2, 10), spread(4, 3)
+    ([0, 2, 5, 7], [0, 5], [0, 1, 2])
+    """
+    return sorted({k * count // n for k in range(n)})
+
+
 def is_camera(source: str) -> bool:
     """Whether a source is the number of a camera: a whole number that is no file's name."""
     return re.fullmatch(r"[0-9]+", source) is not None and not os.path.exists(source)
@@ -397,7 +406,7 @@ class _FileSource(VideoSource):
 
     def _sample_in_order(self, n: int, count: int, reduce: Reduce) -> tuple[list[Frame], int]:
         """Decode everything, keeping n frames of the first `count`; these, and how many there are."""
-        wanted = deque(sorted({k * count // n for k in range(n)}))
+        wanted = deque(spread(n, count))
         frames, index = [], -1
         with closing(self._slots(None)) as slots:
             for index, time_s, read in slots:

@@ -126,11 +126,11 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         image = median_of(frames)
-        noise = _noise(frames, image)
+        noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._through_crowds and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
             settle(image, frames, restless)
-            noise = _noise(frames, image)
+            noise = noise_of(frames, image)
         self.empty = EmptyScene(image, np.clip(3.5 * noise, 10, 80).astype(np.uint8))
         if self.known is not None:
             self.empty = still_seen(self.known, self.empty, frames)
@@ -252,10 +252,6 @@ def _is_seen(image_bgr, frames) -> np.ndarray:
         is_seen = cv2.inRange(largest_difference(frame, image_bgr), 0, _SEEN_WITHIN)
         n_seen += cv2.morphologyEx(is_seen, cv2.MORPH_OPEN, _PIECE) & 1
     return n_seen >= len(frames) / 10
-
-
-def _noise(frames, image_bgr) -> np.ndarray:
-    return noise_of([largest_difference(frame, image_bgr) for frame in frames])
 
 
 def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Plain operations on images: reducing them, and order statistics of a pixel over many of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 import cv2
@@ -133,22 +133,23 @@ def largest_difference(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarr
     return cv2.max(cv2.max(blue, green), red)
 
 
-def noise_of(differences: Sequence[np.ndarray]) -> np.ndarray:
-    """Standard deviation of each pixel's noise, grey levels, from its largest differences to the empty scene.
+def noise_of(frames_bgr: Iterable[np.ndarray], empty_bgr: np.ndarray) -> np.ndarray:
+    """Standard deviation of each pixel's noise, grey levels, from its `largest_difference` to an empty scene.
 
     The lower quartile sees the noise even where people stand most of the time; for Gaussian noise in three
     channels it lies at 0.55 standard deviations.
 
     Parameters
     ----------
-    differences : sequence of (H, W) uint8
-        `largest_difference` of frames spread over the footage.
+    frames_bgr : (H, W, 3) uint8 arrays
+        Spread over the footage.
+    empty_bgr : (H, W, 3) uint8
 
     Returns
     -------
     (H, W) float64
     """
-    return percentile_of(differences, 25) / 0.55
+    return percentile_of([largest_difference(frame, empty_bgr) for frame in frames_bgr], 25) / 0.55
 
 
 @cache

@@ -260,8 +260,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
     """Median (H, W, 3) uint8 of frames, and 4 standard deviations (H, W) uint8 of each pixel's noise."""
     background = percentile_of(frames, 50).astype(np.uint8)
-    noise = noise_of([largest_difference(frame, background) for frame in frames])
-    return background, np.minimum(4 * noise, 255).astype(np.uint8)
+    return background, np.minimum(4 * noise_of(frames, background), 255).astype(np.uint8)
 
 
 def _moving(frame, background, noise) -> np.ndarray:

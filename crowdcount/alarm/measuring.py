@@ -70,7 +70,7 @@ class Measuring:
     opened : datetime or None
         Of a camera or stream, see `SourceInfo`.
     view : callable
-        Gives the empty scene as last learnt (`Pipeline.view`); None for a table.
+        Gives the empty scene of the frames measured so far (`Pipeline.view`); None for a table.
     """
 
     name: str

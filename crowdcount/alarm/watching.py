@@ -87,7 +87,7 @@ class Alarm:
 class Sight:
     """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can."""
 
-    after_s: float = BLIND_AFTER_S
+    after_s: float
     is_blind: bool = False
     _unjudged_since_s: float | None = None
 
@@ -173,9 +173,8 @@ def watch(
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
-        sight = Sight()
-        if measuring.rate is not None:
-            sight.after_s = max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) / measuring.rate)
+        learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
+        sight = Sight(max(BLIND_AFTER_S, learning_s))
         summary.start_time = start_time or measuring.opened
         if measuring.opened is not None and target != "-":
             set_aside(target)
@@ -187,7 +186,7 @@ def watch(
                 events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
                 if sight.is_blind:
                     alarm.interrupt()
-                if not math.isnan(value):
+                elif not math.isnan(value):
                     events.append(alarm.update(frame.index, frame.time_s, value))
                 for event in filter(None, events):
                     write(event)

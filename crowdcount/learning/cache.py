@@ -49,12 +49,15 @@ def kept(
         return measured()
     key = _key(source, scene, settings)[:32]
     file = Path(folder) / f"features-{key}.npz"
+    found = _load(file)
     known = view_arrays(scene.view)
-    if known and not _shows(file, known):  # a scene learnt from other footage than this
+    if not all(np.array_equal(array, found.get(name)) for name, array in known.items()):
+        # a scene learnt from other footage than this
         digest = hashlib.sha256(b"".join(array.tobytes() for array in known.values())).hexdigest()
         file = Path(folder) / f"features-{key}-{digest[:16]}.npz"
-    if file.exists():
-        return _load(file)
+        found = _load(file)
+    if found:
+        return found
     with output_errors(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
     check_writable(file)
@@ -64,13 +67,8 @@ def kept(
 
 
 def _load(file: Path) -> dict[str, np.ndarray]:
-    return load_arrays(file, "features", VERSION, DatasetError)[0]
-
-
-def _shows(file: Path, known: dict[str, np.ndarray]) -> bool:
-    """Whether the features that a file keeps, if there is one, were measured in the same empty scene."""
-    found = _load(file) if file.exists() else {}
-    return all(name in found and np.array_equal(array, found[name]) for name, array in known.items())
+    """What a file keeps; nothing when it is not there."""
+    return load_arrays(file, "features", VERSION, DatasetError)[0] if file.exists() else {}
 
 
 def _key(source, scene: Scene, settings: Sequence[object]) -> str:

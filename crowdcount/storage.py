@@ -51,12 +51,12 @@ def output_errors(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
+def atomic_path(path: str | Path, folder: Path | None = None) -> Iterator[Path]:
     """Write a file that appears under its name only when it is whole.
 
-    Yields an empty temporary file beside `path` with the same suffix. When the body succeeds, its content is
-    flushed to the disk and it takes the name `path`; when the body fails, it is removed and whatever had
-    that name before is untouched.
+    Yields an empty temporary file with the same suffix, beside `path` or in `folder` on the same disk. When
+    the body succeeds, its content is flushed to the disk and it takes the name `path`; when the body fails,
+    it is removed and whatever had that name before is untouched.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         device in the place of the file.
     """
     path = Path(path)
-    temporary = _temporary(path)
+    temporary = _temporary(path if folder is None else folder / path.name)
     with output_errors(path):
         try:
             _create(temporary, path).close()

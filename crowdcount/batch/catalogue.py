@@ -9,10 +9,12 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +40,9 @@ _SAFE = " !#$&'()+,-.;@[]^_`{}~"  # in a folder's name, besides letters and digi
 class Catalogue:
     """The results in a folder, and what is known of videos; for one run at a time.
 
+    A run gives the folder of what is not finished, OUT/.work/run-*, a new name. Workers may outlive their
+    run, on a cluster by minutes: the folder that they would write to, and publish from, is gone then.
+
     Parameters
     ----------
     out : path
@@ -61,6 +66,7 @@ class Catalogue:
                 raise BatchError(
                     f"another batch is writing to {self.out}; wait for it, or choose another folder"
                 ) from None
+        self._unfinished = self._take_over()
         self._by_key: dict[tuple[str, str, str], Path] = {}
         self._alike: dict[object, set[Path]] = defaultdict(set)  # by content, and by folder and stem
         for path in results(self.out):
@@ -73,7 +79,20 @@ class Catalogue:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._notes.close()
+        with suppress(OSError):  # it is not empty: the next run goes on from it
+            self._unfinished.rmdir()
         self._lock.close()
+
+    def _take_over(self) -> Path:
+        """Folder of what is not finished: the earlier run's, as this one's."""
+        folder = self.work / f"run-{secrets.token_hex(4)}"
+        with output_errors(folder):
+            earlier = next(self.work.glob("run-*"), None)
+            if earlier is None:
+                folder.mkdir()
+            else:
+                earlier.rename(folder)
+        return folder
 
     def facts(self, path: str, timezone: str | None) -> dict | None:
         """What `examine` found in a file, if the file has not been changed since."""
@@ -123,27 +142,47 @@ class Catalogue:
         """Whether this result of `place` is complete."""
         return result in self._alike.get(_parts(result)[1], ())
 
-    def finish(self, result: Path, work: Path) -> list[Path]:
-        """Take a result in that is complete, and remove what it replaces; returns the latter.
+    def is_begun(self, result: Path) -> bool:
+        """Whether `begin` made its folder and `finish` has not removed it yet, which it does last."""
+        return self._work_of(result).exists()
+
+    def begin(self, result: Path) -> Path:
+        """Make the folders of a result of `place`; returns the one of what is not finished."""
+        work = self._work_of(result)
+        with output_errors(work):
+            work.mkdir(exist_ok=True)
+        with output_errors(result):
+            result.parent.mkdir(parents=True, exist_ok=True)
+        return work
+
+    def finish(self, result: Path) -> list[Path]:
+        """Take a result in that is complete, and remove what it replaces and its parts; returns the former.
 
         Replaced is the same video's result of other settings: of the same file and start time, or of the same
         content, camera and start time.
         """
         self._add(result)
-        shutil.rmtree(work, ignore_errors=True)
-        stem, content, _ = _parts(result)
-        others = (self._alike[content] | self._alike[result.parent, stem]) - self._wanted
-        if not others:
-            return []
-        ours = describe(result)
-        replaced = [path for path in sorted(others) if _is_replaced(describe(path), ours)]
+        replaced = self._replaced(result)
         for path in replaced:
             with output_errors(path):
                 path.unlink(missing_ok=True)
             stem, content, _ = _parts(path)
             self._alike[content].discard(path)
             self._alike[path.parent, stem].discard(path)
+        shutil.rmtree(self._work_of(result), ignore_errors=True)
         return replaced
+
+    def _replaced(self, result: Path) -> list[Path]:
+        stem, content, _ = _parts(result)
+        others = (self._alike[content] | self._alike[result.parent, stem]) - self._wanted
+        if not others:
+            return []
+        ours = describe(result)
+        return [path for path in sorted(others) if _is_replaced(describe(path), ours)]
+
+    def _work_of(self, result: Path) -> Path:
+        _, content, settings = _parts(result)
+        return self._unfinished / f"{content}-{settings}"
 
     def _add(self, path: Path) -> None:
         parts = _parts(path)

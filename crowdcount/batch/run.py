@@ -14,7 +14,6 @@ from ..errors import OutputError
 from ..model import load_model
 from ..results import import_parquet
 from ..scene import load_scene
-from ..storage import output_errors
 from ..video import Landmark
 from . import work
 from .catalogue import Catalogue, settings_digest
@@ -154,7 +153,7 @@ class _Batch:
         self._cases = [_Case(video, _size(video.path)) for video in videos]
         self._ready: deque[tuple[_Case, dict, Callable]] = deque()
         self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}
-        self._results: set[str] = set()  # of this run: of two equal videos, one is counted
+        self._results: set[Path] = set()  # of this run: of two equal videos, one is counted
 
     def run(self) -> None:
         self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))
@@ -260,17 +259,18 @@ class _Batch:
         )
         settings = settings_digest(job.description())
         result = self._catalogue.place(Path(video.path).stem, video.camera, start_time, job.content, settings)
-        folder = self._catalogue.work / f"{job.content[:16]}-{settings[:8]}"
-        case.job = job = Job(**vars(job) | {"work": str(folder), "result": str(result)})
-        if self._catalogue.is_done(result) or job.result in self._results:
+        done = self._catalogue.is_done(result)
+        if done and self._catalogue.is_begun(result):  # the earlier run was killed before it could
+            self.summary.replaced += len(self._catalogue.finish(result))
+        if done or result in self._results:
             self.summary.done_before += 1
             self._end(case, "is done already")
             return
-        self._results.add(job.result)
+        self._results.add(result)
+        folder = self._catalogue.begin(result)
+        case.job = job = Job(**vars(job) | {"work": str(folder), "result": str(result)})
         if case.cuts:
             wanted = sorted({frame for cut in case.cuts for frame in (cut.start, *cut.kept)})
-            with output_errors(folder):
-                folder.mkdir(parents=True, exist_ok=True)
             self._ready.appendleft((case, task_of(work.sample, job=job, wanted=wanted), self._cut))
         else:
             self._cut(case, None)
@@ -301,7 +301,7 @@ class _Batch:
         self._ready.appendleft((case, task, self._finish))
 
     def _finish(self, case: _Case, n_rows: int) -> None:
-        replaced = self._catalogue.finish(Path(case.job.result), Path(case.job.work))
+        replaced = self._catalogue.finish(Path(case.job.result))
         self.summary.counted += 1
         self.summary.frames += n_rows
         self.summary.replaced += len(replaced)

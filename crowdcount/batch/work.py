@@ -20,7 +20,7 @@ from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
-from ..storage import atomic_path, load_arrays, output_errors, save_arrays
+from ..storage import atomic_path, load_arrays, save_arrays
 from ..video import Landmark, Position, open_source
 from .containers import creation_time
 from .segments import Segment
@@ -54,7 +54,8 @@ class Job:
     split : (segment_s, warm_up_s) or None
         How the video is cut; None: not at all.
     work : str
-        Folder for what is not finished.
+        Folder for what is not finished. The run makes it and the result's, tasks never do: one that misses
+        it is of a run that is over (see `Catalogue`), and has to fail.
     result : str
         The file to make.
     """
@@ -180,7 +181,7 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         yield counts_table(rows, job.start_time)
 
     with closing(tables()) as counted:
-        return write_result(job, counted) if target is None else _write_tables(target, counted)
+        return write_result(job, counted) if target is None else _write_tables(job, target, counted)
 
 
 def join(job: Job, n_segments: int, report: Report) -> int:
@@ -224,22 +225,18 @@ def write_result(job: Job, tables: Iterable) -> int:
 
     The same counts give the same bytes: nothing of the run is in them.
     """
-    result = Path(job.result)
-    waiting = Path(job.work, "result.parquet")  # where nobody looks for results, should this be killed
-    with output_errors(result):
-        result.parent.mkdir(parents=True, exist_ok=True)
-        waiting.parent.mkdir(parents=True, exist_ok=True)
-    n_rows = _write_tables(waiting, tables, {"crowdcount": json.dumps(job.description(), sort_keys=True)})
-    with output_errors(result):
-        waiting.replace(result)
-    return n_rows
+    kept = {"crowdcount": json.dumps(job.description(), sort_keys=True)}
+    return _write_tables(job, Path(job.result), tables, kept)
 
 
-def _write_tables(path: Path, tables: Iterable, kept: dict[str, str] | None = None) -> int:
-    """Write tables, at least one, into a Parquet file as they come; returns the number of rows."""
+def _write_tables(job: Job, path: Path, tables: Iterable, kept: dict[str, str] | None = None) -> int:
+    """Write tables, at least one, into a Parquet file as they come; returns the number of rows.
+
+    Until it is whole, it is in `job.work`, where nobody looks for results.
+    """
     _, parquet = import_parquet()
     n_rows, writer = 0, None
-    with atomic_path(path) as temporary:
+    with atomic_path(path, Path(job.work)) as temporary:
         try:
             for table in tables:
                 if writer is None:

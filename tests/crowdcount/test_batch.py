@@ -1,6 +1,7 @@
 """Archives counted by real processes: results, seams, what is known as done, faults, runs that are killed."""
 
 import os
+import queue
 import random
 import resource
 import shlex
@@ -20,12 +21,13 @@ import pytest
 import crowdcount
 from crowdcount.batch import work
 from crowdcount.batch.catalogue import Catalogue, describe
-from crowdcount.batch.engines import LocalEngine
+from crowdcount.batch.engines import Finished, LocalEngine
 from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment
 from crowdcount.batch.work import Job
-from crowdcount.batch.worker import Limits
+from crowdcount.batch.worker import Limits, Outcome
+from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.scene import load_scene
 
@@ -74,6 +76,11 @@ def unbroken(archive, tmp_path_factory):
     return out
 
 
+def left_over(out):
+    """Folders of what is not finished."""
+    return [path for path in (out / ".work").iterdir() if path.is_dir()]
+
+
 def table(out, pattern):
     (path,) = Path(out).glob(pattern)
     return parquet.ParquetFile(path).read()
@@ -92,7 +99,7 @@ class TestResults:
             "camera=gate/date=2024-05-02",
             "camera=hall/date=unknown",
         ]
-        assert not [path for path in (unbroken / ".work").iterdir() if path.is_dir()]
+        assert not left_over(unbroken)
 
     def test_a_short_video_has_the_counts_of_the_count_command(self, unbroken, archive):
         rows = table(unbroken, "camera=gate/date=2024-05-01/*").to_pylist()
@@ -347,13 +354,91 @@ class TestFaults:
 
     def test_interrupted(self, archive, unbroken, tmp_path, results):
         with start(command(archive, tmp_path / "out")) as running:
-            wait_for(lambda: list(tmp_path.glob("out/.work/*/*.npz")), running)
+            wait_for(lambda: list(tmp_path.glob("out/.work/*/*/*.npz")), running)
             running.send_signal(signal.SIGINT)
             _, stderr = running.communicate(timeout=30)
         assert running.returncode == 130
         assert stderr.splitlines()[-1] == "crowdcount: interrupted"
         assert finished(command(archive, tmp_path / "out"))[0] == 0
         assert results(tmp_path / "out") == results(unbroken)
+
+
+class TestRunsThatAreOver:
+    def test_killed_between_a_result_and_the_removal_of_what_it_replaces(
+        self, own, run, monkeypatch, results
+    ):
+        """The next run finds it done: the parts and the result of other settings are to go all the same."""
+
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        settings = f"{CUT} --every 3 --workers 1"
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalogue, "finish", killed)
+            assert run(command(own, own / "out", settings))[0] == 130
+        assert len(results(own / "out")) > 3
+        assert left_over(own / "out")
+        code, _, stderr = run(command(own, own / "out", settings))
+        assert (code, "done before, 3 results of other settings replaced" in stderr) == (0, True)
+        assert [describe(path)["every"] for path in own.glob("out/camera=*/*/*")] == [3, 3, 3]
+        assert not left_over(own / "out")
+
+    @pytest.mark.parametrize("name", ["20240501_080000", "long"])
+    def test_a_worker_that_outlives_its_run_adds_nothing_to_the_next(
+        self, archive, tmp_path, results, name
+    ):
+        """It does its task once while another run counts all, and once more after it."""
+        videos, options = plan_videos([str(archive / "videos")]), self._options(archive)
+        task = self._left_alone([video for video in videos if name in video.path], tmp_path, options)
+        during = iter([lambda: run_batch(videos, tmp_path, LocalEngine(2), options, _Nobody())])
+        for _ in range(2):
+            with pytest.raises((OutputError, BatchError)):
+                work.run_task(task, lambda *_: next(during, lambda: None)())
+            assert len(results(tmp_path)) == 3
+            assert not left_over(tmp_path)
+
+    def test_a_worker_that_outlives_its_run_leaves_no_result_of_its_settings(
+        self, archive, tmp_path, results
+    ):
+        """Beside the one that replaces it, a report would count its frames twice."""
+        videos = plan_videos([str(archive / "videos/gate")])
+        task = self._left_alone(videos, tmp_path, self._options(archive))
+        run_batch(videos, tmp_path, LocalEngine(2), self._options(archive, every=2), _Nobody())
+        expected = results(tmp_path)
+        with pytest.raises(OutputError):
+            work.run_task(task, lambda *_: None)
+        assert (len(expected), results(tmp_path)) == (2, expected)
+
+    @staticmethod
+    def _options(archive, every=1):
+        return Options(f"{archive}/model.npz", f"{archive}/scene.json", every, 6.0, 2.0)
+
+    @staticmethod
+    def _left_alone(videos, out, options):
+        """The first counting task of a run that is killed then."""
+        engine = _Killed()
+        with pytest.raises(KeyboardInterrupt):
+            run_batch(videos, out, engine, options, _Nobody())
+        return engine.task
+
+
+class _Killed:
+    """Does a run's tasks at once, up to the first that counts: with that the run is killed."""
+
+    n_workers = 1
+
+    def __init__(self):
+        self.events = queue.Queue()
+
+    def submit(self, task, limits):
+        self.task = task
+        if task["name"] == "count":
+            raise KeyboardInterrupt
+        self.events.put(Finished(id(task), "", Outcome(result=work.run_task(task, lambda *_: None))))
+        return id(task)
+
+    def close(self):
+        pass
 
 
 class _Nobody:
@@ -424,4 +509,4 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_bytes(archive, unbroken, 
     code, stderr = finished(command(archive, out, f"{CUT} --workers 2"))
     assert code == 0, stderr
     assert results(out) == whole
-    assert not [path for path in (out / ".work").iterdir() if path.is_dir()]
+    assert not left_over(out)

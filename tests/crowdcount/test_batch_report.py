@@ -3,6 +3,7 @@
 import csv
 import re
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -37,6 +38,8 @@ def add_result(out, camera, stem, start_time, rows):
         str(out / ".work/x"),
         str(result),
     )
+    for folder in (job.work, result.parent):
+        Path(folder).mkdir(parents=True, exist_ok=True)
     write_result(job, [counts_table(rows, start_time)])
     return rows
 

@@ -179,10 +179,16 @@ def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:
 
 def evaluation_report(evaluation: "Evaluation") -> list[str]:
     """What an evaluation found, for people."""
-    return [
+    lines = [
         f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
         _metrics(evaluation.metrics),
     ]
+    if not math.isnan(evaluation.coverage):
+        lines.append(
+            f"the interval holds the count of {evaluation.coverage:.0%} of the frames; the model promises "
+            f"{evaluation.level:.0%}"
+        )
+    return lines
 
 
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:

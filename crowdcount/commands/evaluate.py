@@ -11,7 +11,7 @@ from .common import dataset_options, json_line, model_option
 @dataset_options
 @model_option("Model file to judge; by default the bundled one.")
 def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options) -> None:
-    """Measure a model's error on DATASET.
+    """Measure a model's error on DATASET, and how often its interval holds.
 
     DATASET and its labels are given as to `crowdcount train`.
     """
@@ -21,6 +21,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
 
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
-        print_result(json_line({**asdict(evaluation.metrics), "seconds": evaluation.seconds}))
+        intervals = {"level": evaluation.level, "coverage": evaluation.coverage}
+        print_result(json_line({**asdict(evaluation.metrics), **intervals, "seconds": evaluation.seconds}))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

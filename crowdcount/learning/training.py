@@ -1,5 +1,6 @@
 """Training a counter on a data set, and measuring its error on one."""
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -103,6 +104,10 @@ class Evaluation:
     numbers : (n,) int64
         Frames, in the data set's own numbering.
     labels, predictions : (n,) float64
+    level : float
+        Share of frames whose true count the model's intervals promise to hold.
+    coverage : float
+        Share whose they hold; NaN for a model without intervals.
     seconds : float
     """
 
@@ -110,6 +115,8 @@ class Evaluation:
     numbers: np.ndarray
     labels: np.ndarray
     predictions: np.ndarray
+    level: float
+    coverage: float
     seconds: float
 
 
@@ -276,14 +283,18 @@ def evaluate(
     began = time.perf_counter()
     wanted = selected(dataset, frames)
     table = measure_for(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
-    predictions = model.predict(table.features)
-    labels = dataset.counts[table.rows]
-    labelled = np.isfinite(labels)
+    labelled = np.isfinite(dataset.counts[table.rows])
+    labels = dataset.counts[table.rows][labelled]
+    predictions = model.predict(table.features[labelled])
+    intervals = np.array([model.interval(count, table.scene) for count in predictions])
+    is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     return Evaluation(
         count_metrics(labels, predictions),
         dataset.numbers[table.rows][labelled],
-        labels[labelled],
-        predictions[labelled],
+        labels,
+        predictions,
+        model.level,
+        float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
         time.perf_counter() - began,
     )
 

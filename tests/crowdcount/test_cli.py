@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pickle
+import re
 import resource
 import shlex
 import signal
@@ -484,14 +485,17 @@ class TestTrainAndEvaluate:
     def test_evaluate_in_json(self, run):
         code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
         assert (code, stderr) == (0, "")
-        assert list(json.loads(stdout)) == ["n", "mae", "mse", "rmse", "mre", "bias", "seconds"]
+        assert list(json.loads(stdout)) == [
+            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "seconds",
+        ]
         assert json.loads(stdout)["n"] == 10
 
     def test_evaluate_for_people_and_from_the_cache(self, run, here):
         code, stdout, _ = run(f"{self.EVALUATE} --cache kept")
         assert code == 0
-        first, errors = stdout.splitlines()
+        first, errors, intervals = stdout.splitlines()
         assert first.startswith("40 labelled frames in ")
+        assert re.fullmatch(r"the interval holds .* of \d+% of the frames; .* promises 90%", intervals)
         assert [part.split()[0] for part in errors.split(", ")] == ["MAE", "MSE", "RMSE", "MRE", "bias"]
         (kept,) = (here / "kept").iterdir()
         written = kept.stat().st_mtime_ns

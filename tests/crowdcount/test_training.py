@@ -243,6 +243,17 @@ class TestTrain:
         assert narrow.quantile < wide.quantile
         assert (narrow.level, wide.level) == (0.5, 0.95)
 
+    def test_evaluation_tells_how_often_the_interval_holds(self, linear):
+        model = train(linear, frames="1-150").model
+        found = evaluate(linear, model, frames="151-200")
+        lows, highs = count_interval(found.predictions, model.quantile)
+        held = np.mean((lows <= found.labels) & (found.labels <= highs))
+        assert (found.level, found.coverage) == (0.9, held)
+        assert held > 0.7
+        narrow = evaluate(linear, replace(model, quantile=model.quantile / 20), frames="151-200")
+        assert narrow.coverage < 0.3
+        assert np.isnan(evaluate(linear, replace(model, quantile=np.inf)).coverage)
+
     def test_hardly_any_frame_like_the_training_ones_is_outside_its_range(self, linear):
         model = train(linear, frames="1-150").model
         outside = model.outside(linear.features[150:]) > model.usual_outside

@@ -1,7 +1,9 @@
 """Footage or ready-made features with the number of people in some of the frames."""
 
+import codecs
 import csv
 import glob
+import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -566,23 +568,43 @@ def _check_length(values: Sequence, length: int) -> None:
 
 
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is not blank.
+    """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
 
-    Where the first line holds no comma, semicolons or tabs separate, as spreadsheets of many countries write.
+    Where the first line holds no comma, semicolons or tabs separate, as in many countries. Between
+    semicolons, numbers may have a decimal comma; it is given as a point. What is not UTF-8 is UTF-16 with
+    its mark, or Windows-1252.
     """
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            first = next((line for line in file if line.strip()), "")
-            file.seek(0)
-            lines = csv.reader(file, delimiter=next((mark for mark in ",;\t" if mark in first), ","))
-            for cells in lines:
-                if any(cell.strip() for cell in cells):
-                    yield lines.line_num, cells
+        text = _text(path)
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        for cells in lines:
+            if any(cell.strip() for cell in cells):
+                if delimiter == ";":
+                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
+                yield lines.line_num, cells
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise DatasetError(f"cannot read {path}: {why}; check the name") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DatasetError(f"{path} is not a text file of comma-separated values; check the name") from error
+        raise DatasetError(
+            f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"
+        ) from error
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(65_536)
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return (content + file.read()).decode("utf-16")
+        if b"\0" in content:  # no text: a video may be long
+            raise csv.Error("holds a zero byte")
+        content += file.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
 
 
 def _number(text: str, expected: str, least: float = -math.inf) -> float:

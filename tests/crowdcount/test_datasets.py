@@ -316,6 +316,17 @@ class TestCountsFile:
         labels = write(tmp_path / "labels.csv", *(line.replace(",", separator) for line in lines))
         np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:4], [NAN, 2, NAN, NAN])
 
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+    def test_what_spreadsheets_write_where_a_comma_is_the_decimal_mark(self, clip, tmp_path, encoding):
+        labels = tmp_path / "labels.csv"
+        labels.write_bytes("Frame;Count;Gezählt von\r\n1;2,5;Jörg\r\n3;4;\r\n".encode(encoding))
+        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:4], [NAN, 2.5, NAN, 4])
+
+    @pytest.mark.parametrize("lines", [["frame,count", '1,"1,200"'], ["frame\tcount", "1\t1,200"]])
+    def test_a_comma_is_a_decimal_mark_between_semicolons_only(self, clip, tmp_path, lines):
+        labels = write(tmp_path / "labels.csv", *lines)
+        refused(clip, counts=labels, said="line 2: expected a count of 0 or more, or a blank, found '1,200'")
+
     @pytest.mark.parametrize(("lines", "said"), [
         ([], "line 1: expected a header with the columns frame and count, found none; add"),
         (["0,3"], "line 1: expected a header with the columns frame and count, found '0,3'; add"),

@@ -73,6 +73,8 @@ class BatchTerminal:
     def ended(self, summary: BatchSummary) -> None:
         """Tell what became of the archive, once the bars are gone."""
         parts = [f"{summary.counted} counted"]
+        if summary.cut_off:
+            parts[0] += f" ({summary.cut_off} may be cut off)"
         if summary.done_before:
             parts.append(f"{summary.done_before} done before")
         if summary.replaced:

@@ -64,6 +64,8 @@ class BatchSummary:
     failed : list of (str, str)
         Label and reason of each video that could not be counted.
     seconds : float
+    cut_off : int
+        Videos counted now of whose stated frames a tenth or more are missing.
     """
 
     counted: int = 0
@@ -72,6 +74,7 @@ class BatchSummary:
     frames: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
+    cut_off: int = 0
 
 
 class BatchWatcher(Protocol):
@@ -235,6 +238,7 @@ class _Batch:
     def _plan(self, case: _Case, facts: dict) -> None:
         """Now that it is known what a video is: done, short or long."""
         options, video = self._options, case.video
+        case.facts = facts
         start_time = video.start_time
         if start_time is None and facts["recorded"] is not None:
             start_time = datetime.fromisoformat(facts["recorded"])
@@ -305,7 +309,12 @@ class _Batch:
         self.summary.counted += 1
         self.summary.frames += n_rows
         self.summary.replaced += len(replaced)
-        self._end(case, f"{n_rows} frames in {case.spent_s:.1f} s", counted=True)
+        note = ""
+        stated = case.facts["frames"]
+        if stated is not None and n_rows * case.job.every < 0.9 * stated:
+            self.summary.cut_off += 1
+            note = f" (of the {stated} that it states: it may be cut off)"
+        self._end(case, f"{n_rows} frames{note} in {case.spent_s:.1f} s", counted=True)
 
 
 class _Files:

@@ -300,6 +300,16 @@ class TestFaults:
         assert "empty.avi is empty (0 bytes)" in first + second
         assert total.startswith("5 videos: 0 counted, 3 done before, 2 failed")
 
+    def test_a_video_that_ends_early_is_counted_and_said_to(self, own, run):
+        whole = (own / "videos/hall/long.avi").read_bytes()
+        (own / "videos/hall/cut.avi").write_bytes(whole[: len(whole) // 2])
+        code, _, stderr = run(command(own, own / "out", "--segment 0 --include cut.avi"))
+        *_, told, total = stderr.splitlines()
+        n_rows = len(table(own / "out", "camera=hall/*/cut-*"))
+        assert code == 0
+        assert f"{n_rows} frames (of the 240 that it states: it may be cut off)" in told
+        assert total.startswith("1 video: 1 counted (1 may be cut off); 0:")
+
     def test_all_videos_fail(self, run, tmp_path):
         (tmp_path / "list").write_text("absent.avi\n")
         code, _, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")

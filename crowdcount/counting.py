@@ -118,17 +118,32 @@ class Counting:
     @property
     def expected_frames(self) -> int | None:
         """About how many frames there are to count, as far as the source states its length; else None."""
-        rate = self.info.fps or ASSUMED_RATE
+        end = self._expected_end
+        if end is None:
+            return None
+        return max(1, math.ceil((end - (self._number(self._start) if self._start else 0)) / self.every))
 
-        def number(position: Position | Landmark) -> float:
-            return position.time_s * rate if position.frame is None else position.frame
+    def lacks_its_end(self, rows: int, last: FrameCount) -> bool:
+        """Whether so many rows, up to `last`, are a tenth or more short of the length that a file states.
 
-        ends = [number(self._end)] if self._end else []
+        In frames and in time: where a recorder pauses, or its rate varies, one of them tells nothing.
+        """
+        if self.info.frame_count is None:
+            return False
+        end_s = self._expected_end / (self.info.fps or ASSUMED_RATE)
+        return is_short(rows, self.expected_frames) and is_short(last.time_s, end_s)
+
+    @property
+    def _expected_end(self) -> float | None:
+        """About the number of the frame to stop before."""
+        ends = [self._number(self._end)] if self._end else []
         if self.info.frame_count is not None:
             ends.append(self.info.frame_count)
-        if not ends:
-            return None
-        return max(1, math.ceil((min(ends) - (number(self._start) if self._start else 0)) / self.every))
+        return min(ends, default=None)
+
+    def _number(self, position: Position | Landmark) -> float:
+        rate = self.info.fps or ASSUMED_RATE
+        return position.time_s * rate if position.frame is None else position.frame
 
     def frames(self, *, ahead: bool | None = None) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails.
@@ -180,6 +195,11 @@ class Counting:
             return None
         density = self.model.predict_profile(features, np.array([count]))[0]
         return Profile(density, self._band_rows, self.model.strongest_density)
+
+
+def is_short(found: float, stated: float) -> bool:
+    """Whether a tenth or more of a stated length is missing; a little is in many whole files."""
+    return found < 0.9 * stated
 
 
 def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:

@@ -95,7 +95,7 @@ class CountSummary:
     flags : Counter of str
         Number of frames that carry each flag.
     expected : int or None
-        Frames that there should have been, as the source states its length.
+        Frames that there should have been, as the file states its length, where it ends early; else None.
     dropped : int
         Frames that were left out to keep up with a camera or stream.
     start_time : datetime or None
@@ -127,11 +127,6 @@ class CountSummary:
         self._total += row.count
         if self.peak is None or row.count > self.peak.count:
             self.peak = row
-
-    @property
-    def ends_early(self) -> bool:
-        """Whether a tenth or more of the stated frames are missing; a few are in many whole files."""
-        return self.expected is not None and self.frames < 0.9 * self.expected
 
     @property
     def mean(self) -> float:
@@ -309,7 +304,6 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     show(f"looking at {job.label}", 0, None, None)
     summary, drawn, first = CountSummary(), [], None
     with open_counting(job.source, **options) as counting:
-        summary.expected = counting.expected_frames
         if job.scene is not None:
             counting.scene.save(job.scene)
         watcher.started(counting)
@@ -337,6 +331,8 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
                 first = item.row.frame if first is None else first
                 summary.dropped = (item.row.frame - first) // counting.every + 1 - summary.frames
                 show(job.label, summary.frames, counting.expected_frames, item.row.count)
+        if counting.lacks_its_end(summary.frames, item.row):
+            summary.expected = counting.expected_frames
     if job.plot is not None:
         rows, densities = zip(*drawn, strict=True) if drawn else ((), ())
         plot_counts(rows, job.plot, job.label, start_time, densities)

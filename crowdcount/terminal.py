@@ -90,7 +90,7 @@ class Terminal:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary)}")
         if summary.flags:
             self.say(_flagged(summary.flags))
-        if summary.ends_early:
+        if summary.expected is not None:
             self.say(
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
                 "cut off; look at the end, or copy it again"

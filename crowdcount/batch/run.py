@@ -65,7 +65,7 @@ class BatchSummary:
         Label and reason of each video that could not be counted.
     seconds : float
     cut_off : int
-        Videos counted now of whose stated frames a tenth or more are missing.
+        Videos counted now that lack a tenth or more of their stated length.
     """
 
     counted: int = 0
@@ -310,10 +310,9 @@ class _Batch:
         self.summary.frames += n_rows
         self.summary.replaced += len(replaced)
         note = ""
-        stated = case.facts["frames"]
-        if stated is not None and n_rows * case.job.every < 0.9 * stated:
+        if work.lacks_its_end(case.job, n_rows, case.facts["frames"], case.facts["fps"]):
             self.summary.cut_off += 1
-            note = f" (of the {stated} that it states: it may be cut off)"
+            note = f" (of the {case.facts['frames']} that it states: it may be cut off)"
         self._end(case, f"{n_rows} frames{note} in {case.spent_s:.1f} s", counted=True)
 
 

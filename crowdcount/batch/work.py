@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from .. import __version__
-from ..counting import ASSUMED_RATE, choose_scene, make_pipeline, open_counting
+from ..counting import ASSUMED_RATE, choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
@@ -195,6 +195,15 @@ def join(job: Job, n_segments: int, report: Report) -> int:
             yield table
 
     return write_result(job, tables())
+
+
+def lacks_its_end(job: Job, n_rows: int, frames: int | None, fps: float | None) -> bool:
+    """Whether a result is a tenth or more short of what its video states; see `Counting.lacks_its_end`."""
+    if frames is None or not is_short(n_rows * job.every, frames):
+        return False
+    _, parquet = import_parquet()
+    times_s = parquet.read_table(job.result, columns=["time_s"]).column("time_s")
+    return is_short(times_s[-1].as_py(), frames / (fps or ASSUMED_RATE))
 
 
 def segment_path(job: Job, index: int) -> Path:

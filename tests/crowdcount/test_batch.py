@@ -32,6 +32,7 @@ from crowdcount.model import load_model
 from crowdcount.scene import load_scene
 
 PROJECT = Path(__file__).resolve().parents[2]
+CLIPS = Path(__file__).resolve().parent / "clips"
 CUT = "--segment 6 --warm-up 2"
 N_KILLS = 20
 
@@ -309,6 +310,11 @@ class TestFaults:
         assert code == 0
         assert f"{n_rows} frames (of the 240 that it states: it may be cut off)" in told
         assert total.startswith("1 video: 1 counted (1 may be cut off); 0:")
+
+    def test_a_recorder_that_paused_has_cut_nothing_off(self, run, tmp_path):
+        code, _, stderr = run(f"batch {CLIPS} --include paused.mkv -o {tmp_path}")
+        assert code == 0
+        assert "paused.mkv: 50 frames in" in stderr
 
     def test_all_videos_fail(self, run, tmp_path):
         (tmp_path / "list").write_text("absent.avi\n")

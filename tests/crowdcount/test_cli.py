@@ -32,6 +32,7 @@ from crowdcount.scene import Scene, load_scene, scene_from
 from tests.crowdcount.rtsp import send_rtsp
 
 PROJECT = Path(__file__).resolve().parents[2]
+CLIPS = Path(__file__).resolve().parent / "clips"
 SIZE_WH, N_FRAMES, FPS = (160, 120), 40, 10.0
 COUNT = "count ../street.avi -m ../model.npz"
 PERSONS = "--person 80,50,20 --person 80,110,40"
@@ -386,6 +387,21 @@ class TestBadInput:
         assert code == 0
         assert 5 < len(rows) < 30
         assert f"ends after {len(rows)} of the" in stderr
+
+    def test_a_recorder_that_paused_has_cut_nothing_off(self, here):
+        """The file states 25 frames for each second of its pause."""
+        for window in ("", "--start 1s", "--end 14s", "--start 13s --end 14s"):
+            code, _, stderr = finished(f"{CLIPS}/paused.mkv {window} -o -")
+            assert code == 0
+            assert "360 frames as stated" in stderr
+            assert "ends after" not in stderr
+
+    def test_a_stream_is_not_said_to_end_early(self, here, serving):
+        with serving(send_rtsp([image for image, _ in street(20)], interval_s=0.05)) as port:
+            url = f"rtsp://127.0.0.1:{port}/live"
+            code, _, stderr = finished(f"{url} -m ../model.npz --scene ../scene.json -o - --end 60s")
+        assert code == 0, stderr
+        assert "ends after" not in stderr
 
     def test_a_stream_that_never_answers(self, here):
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -725,35 +725,41 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
     """
     if depth < 1:
         raise ValueError(f"depth must be 1 or more, not {depth}")
-    buffer: queue.Queue[tuple[str, object]] = queue.Queue(depth)
+    # Of C: an interrupt leaves no lock behind, as it may in a queue.Queue, which would then hang for ever.
+    waiting: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
+    places: queue.SimpleQueue[None] = queue.SimpleQueue()
+    for _ in range(depth):
+        places.put(None)
     stop = threading.Event()
 
-    def put(kind: str, value: object) -> None:
-        if latest and buffer.full():
-            with suppress(queue.Empty):
-                buffer.get_nowait()
-        buffer.put((kind, value))
+    def await_place() -> None:
+        if latest:
+            for either in (places, waiting):  # where none is free, the oldest gives way
+                with suppress(queue.Empty):
+                    either.get_nowait()
+                    return
+        places.get()
 
     def fetch() -> None:
         try:
             for item in items:
-                put("item", item)
+                await_place()
                 if stop.is_set():
                     return
+                waiting.put(("item", item))
         except BaseException as error:
-            last = ("error", error)
+            waiting.put(("error", error))
         else:
-            last = ("end", None)
-        if not stop.is_set():
-            buffer.put(last)  # the newest item does not give way to the end
+            waiting.put(("end", None))
 
     def take() -> Iterator:
         while True:
-            kind, value = buffer.get()
+            kind, value = waiting.get()
             if kind == "error":
                 raise value
             if kind == "end":
                 return
+            places.put(None)
             yield value
 
     thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)
@@ -762,10 +768,7 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
         yield take()
     finally:
         stop.set()
-        # Make room for the one item that the thread may still be about to put; it looks at stop after that.
-        with suppress(queue.Empty):
-            while True:
-                buffer.get_nowait()
+        places.put(None)  # for the one item that the thread may be holding; it looks at stop after that
         thread.join()
         if hasattr(items, "close"):
             items.close()

@@ -40,11 +40,11 @@ class Engine(Protocol):
 
     Attributes
     ----------
-    events : queue.Queue of Progress and Finished
-        One `Finished` for each task.
+    events : queue.SimpleQueue of Progress and Finished
+        One `Finished` for each task. Of C, as an interrupt may leave a queue.Queue locked for ever.
     """
 
-    events: queue.Queue
+    events: queue.SimpleQueue
 
     @property
     def n_workers(self) -> int:
@@ -62,7 +62,7 @@ class LocalEngine:
 
     def __init__(self, n_workers: int):
         self.n_workers = n_workers
-        self.events: queue.Queue[Progress | Finished] = queue.Queue()
+        self.events: queue.SimpleQueue[Progress | Finished] = queue.SimpleQueue()
         self._numbers = itertools.count()
         self._threads = ThreadPoolExecutor(n_workers, thread_name_prefix="batch", initializer=self._begin)
         self._names = itertools.count(1)
@@ -130,7 +130,7 @@ class DaskEngine:
             raise BatchError(
                 f"no Dask scheduler answers at {scheduler}; check its address, as tcp://HOST:8786"
             ) from error
-        self.events: queue.Queue[Progress | Finished] = queue.Queue()
+        self.events: queue.SimpleQueue[Progress | Finished] = queue.SimpleQueue()
         self._topic = f"crowdcount-{uuid.uuid4().hex}"
         self._client.subscribe_topic(self._topic, self._hear)
         self._futures: dict[int, object] = {}

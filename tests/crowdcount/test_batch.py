@@ -444,7 +444,7 @@ class _Killed:
     n_workers = 1
 
     def __init__(self):
-        self.events = queue.Queue()
+        self.events = queue.SimpleQueue()
 
     def submit(self, task, limits):
         self.task = task

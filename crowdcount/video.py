@@ -323,7 +323,9 @@ def open_source(
     if is_camera(text):
         return _LiveSource(int(text), fps, timeout_s, reconnect_s)
     if glob.has_magic(text):
-        return _ImageSource(_images(Path(name) for name in glob.glob(text)), text, fps)
+        folder, name = os.path.split(text)
+        pattern = os.path.join(glob.escape(folder), name) if os.path.isdir(folder) else text
+        return _ImageSource(_images(Path(path) for path in glob.glob(pattern)), text, fps)
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
 
 

@@ -560,6 +560,14 @@ def test_folder_of_images_in_natural_order(tmp_path):
     assert [frame.time_s for frame in frames] == list(range(12))
 
 
+def test_pattern_in_a_folder_whose_name_holds_brackets(tmp_path):
+    folder = tmp_path / "shots [1]"
+    folder.mkdir()
+    write_images(folder, 12)
+    with open_source(str(folder / "img[0-9].png")) as source:
+        assert source.info.frame_count == 10
+
+
 def test_pattern_of_images(tmp_path):
     write_images(tmp_path, 12)
     with open_source(str(tmp_path / "img1*.png"), fps=4) as source:

@@ -287,19 +287,23 @@ def scene_of(arrays: Mapping[str, np.ndarray], description: Mapping, place: str 
 
 def view_arrays(view: EmptyScene | None) -> dict[str, np.ndarray]:
     """The empty scene as arrays by name, for `view_of`; none of it where it is not known."""
-    return {} if view is None else {"view": view.image_bgr, "view_threshold": view.threshold}
+    if view is None:
+        return {}
+    arrays = {"view": view.image_bgr, "view_threshold": view.threshold}
+    return arrays if view.is_proven is None else arrays | {"view_proven": view.is_proven}
 
 
 def view_of(arrays: Mapping[str, np.ndarray]) -> EmptyScene | None:
     """The empty scene that is among arrays by name; SceneError when it is none."""
-    image, threshold = arrays.get("view"), arrays.get("view_threshold")
+    image, threshold, proven = (arrays.get(name) for name in ("view", "view_threshold", "view_proven"))
     if image is None:
         return None
     is_picture = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3 and image.size
     fits = threshold is not None and threshold.dtype == np.uint8 and threshold.shape == image.shape[:2]
+    fits &= proven is None or (proven.dtype == bool and proven.shape == image.shape[:2])
     if not (is_picture and fits):
         raise SceneError("the empty scene is no picture with thresholds; make the scene or train again")
-    return EmptyScene(image, threshold)
+    return EmptyScene(image, threshold, proven)
 
 
 def load_scene(path: str | Path) -> Scene:

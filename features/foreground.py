@@ -78,14 +78,21 @@ class EmptyScene:
     image_bgr : (H, W, 3) uint8
     threshold : (H, W) uint8
         By how many grey levels any channel of a pixel must differ to be foreground.
+    is_proven : (H, W) bool or None
+        Where most frames showed people, and annotations told which did not: later footage in which somebody
+        is there all the time does not change it. None: nowhere.
     """
 
     image_bgr: np.ndarray
     threshold: np.ndarray
+    is_proven: np.ndarray | None = None
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
         """The same in a picture of another size."""
-        return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh))
+        proven = self.is_proven
+        if proven is not None:
+            proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
+        return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh), proven)
 
 
 class MedianBackground:
@@ -224,7 +231,8 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     """An empty scene with what is known in the places of what hides it most of the time, but not always.
 
     That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
-    never quite the same again. It holds too where the known one is a shadow on it: the sun came out.
+    never quite the same again. It holds too where the known one is a shadow on it: the sun came out. What is
+    proven is known even where it is always hidden.
 
     Parameters
     ----------
@@ -235,14 +243,22 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     """
     light = LightMeter(known.image_bgr).measure(empty.image_bgr)
     image = light.cast_on(known.image_bgr)
-    differs = cv2.compare(largest_difference(image, empty.image_bgr), _SEEN_WITHIN, cv2.CMP_GT)
-    around = cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2)
-    is_hidden = around.view(bool) & _is_seen(image, frames)
-    is_hidden &= ~is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_hidden.shape)
+    is_known = _is_seen(image, frames)
+    is_known &= ~is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
+    if known.is_proven is not None:
+        is_known |= known.is_proven
+    is_hidden = differing(image, empty.image_bgr) & is_known
     return EmptyScene(
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
+        known.is_proven,
     )
+
+
+def differing(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
+    """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ, and a little around them."""
+    differs = cv2.compare(largest_difference(image_bgr, other_bgr), _SEEN_WITHIN, cv2.CMP_GT)
+    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2).view(bool)
 
 
 def _is_seen(image_bgr, frames) -> np.ndarray:

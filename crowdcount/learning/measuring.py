@@ -16,6 +16,7 @@ from ..video import Position, open_source
 from .cache import kept
 from .datasets import Dataset
 from .directions import check_directions
+from .witnesses import behind_people
 
 #: Is told how many frames are measured, and of how many.
 Progress = Callable[[int, int], None]
@@ -136,12 +137,19 @@ def measure(
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
 
         def measured() -> dict[str, np.ndarray]:
-            overview.teach(pipeline)
-            rows, values, directed = _measured(source, pipeline, wanted, progress)
-            arrays = {"rows": rows, "features": values} | view_arrays(pipeline.view)
+            taught, learning = pipeline, overview.learning_frames(pipeline)
+            overview.teach(taught, learning)
+            if model is None:
+                view = behind_people(source, dataset, np.flatnonzero(wanted), scene, pipeline)
+                if view is not None:
+                    taught = Pipeline(replace(scene, view=view), rate, directions=directions)
+                    overview.teach(taught, learning)
+            rows, values, directed = _measured(source, taught, wanted, progress)
+            arrays = {"rows": rows, "features": values} | view_arrays(taught.view)
             return arrays if directed is None else arrays | {"directed": directed}
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
+        settings += (dataset.digest_of_people(),)
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(

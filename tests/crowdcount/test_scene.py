@@ -22,6 +22,7 @@ from crowdcount.scene import (
     parse_person,
     parse_polygon,
     scene_from,
+    view_of,
 )
 from features.perspective import TYPICAL_SLOPE
 
@@ -354,6 +355,12 @@ class TestFiles:
         with pytest.raises(SceneError) as excinfo:
             load_scene(path)
         assert one_line(excinfo, "scene.npz")
+
+    @pytest.mark.parametrize("proven", [np.ones((12, 15), bool), np.ones((12, 16), np.uint8)])
+    def test_proven_places_that_do_not_fit_are_an_error(self, proven):
+        picture, threshold = np.ones((12, 16, 3), np.uint8), np.ones((12, 16), np.uint8)
+        with pytest.raises(SceneError, match="empty scene"):
+            view_of({"view": picture, "view_threshold": threshold, "view_proven": proven})
 
 
 class TestImport:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -231,6 +233,22 @@ class TestKnownScene:
         assert found.flags == ()
         empty = segmenter.apply(camera(gain=gain)).mask
         assert (empty[self.SITTER].mean() < 0.1) == stays  # where the sitter was learnt, a ghost
+
+    @pytest.mark.parametrize("share", [0.0, 0.8, 1.0])
+    def test_stays_where_it_is_proven_however_long_it_is_hidden(self, share):
+        proven = replace(self.known(), is_proven=self.SITTER)
+        segmenter = Segmenter(HIGH, ROI, known=proven)
+        for _ in range(2):  # what is learnt of the footage is proven there too
+            segmenter.learn(list(self.clip(60, share)))
+            found = segmenter.apply(Camera()(self.SITTER)).mask
+            assert found[self.SITTER].mean() > 0.7
+            assert segmenter.apply(Camera()()).mask.mean() < 0.01
+            assert (segmenter.first.is_proven == self.SITTER).all()
+
+    def test_proven_places_go_with_the_picture(self):
+        smaller = replace(self.known(), is_proven=self.SITTER).resized((WIDTH // 2, HEIGHT // 2))
+        assert (smaller.is_proven == self.SITTER[::2, ::2]).mean() > 0.99
+        assert self.known().resized((20, 10)).is_proven is None
 
     @pytest.mark.parametrize("cloudy", [0.15, 0.3])
     def test_gives_way_to_the_sun(self, cloudy):

@@ -1,0 +1,103 @@
+"""The empty scene behind people of whom dots or boxes tell where they are."""
+
+import cv2
+import numpy as np
+
+from features.foreground import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
+from features.light import LightMeter
+
+from ..pipeline import Pipeline
+from ..scene import Scene
+from ..video import Position, VideoSource, spread
+from .datasets import Dataset
+from .local_counts import body_centres
+
+#: A place is learnt from so many annotated frames at the most, and is to be free in so many of them.
+MOST_FRAMES, FEWEST_FREE = 4 * LEARNING_FRAMES, 5
+#: What a person covers beside, above and below the body's centre, in person heights.
+_BESIDE, _ABOVE, _BELOW = 0.3, 0.55, 0.65
+
+
+def behind_people(
+    source: VideoSource, dataset: Dataset, rows: np.ndarray, scene: Scene, pipeline: Pipeline
+) -> EmptyScene | None:
+    """The empty scene as learnt, without those who are in most of its frames.
+
+    Of a place where somebody sits most of the time, the median shows who sits there. Dots and boxes tell when
+    nobody does: what was learnt is replaced by the median of those frames
+    (docs/decisions/2026-11-22-witnesses.md).
+
+    Parameters
+    ----------
+    source : VideoSource
+        Footage of the data set, whose frames are its rows.
+    dataset : Dataset
+    rows : (n,) int
+        Rows of the data set to look at.
+    scene : Scene
+    pipeline : Pipeline
+        Has learnt the empty scene.
+
+    Returns
+    -------
+    EmptyScene or None
+        At the pipeline's size; None where dots and boxes tell nothing, or too few frames have them.
+    """
+    known = pipeline.view
+    if known is None or (dataset.points is None and dataset.boxes is None):
+        return None
+    annotated = [int(row) for row in rows if body_centres(dataset, row, scene) is not None]
+    if len(annotated) < FEWEST_FREE:
+        return None
+    chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
+    wanted = set(chosen)
+    meter, frames, is_free = LightMeter(known.image_bgr), [], []
+    for frame in source.frames(Position(frame=chosen[0]), Position(frame=chosen[-1] + 1)):
+        if frame.index in wanted and frame.image_bgr is not None:
+            image = pipeline.reduced(frame.image_bgr)
+            frames.append(meter.measure(image).evened_out(image))
+            is_free.append(~_covered(dataset, frame.index, scene, pipeline.size_wh))
+    if len(frames) < FEWEST_FREE:
+        return None
+    frames, is_free = np.stack(frames), np.stack(is_free)
+    is_seen = np.count_nonzero(is_free, axis=0) >= FEWEST_FREE
+    _fill(frames, is_free)
+    background = MedianBackground(1.0)
+    background.learn(frames)
+    seen = background.empty
+    image = np.where(is_seen[..., None], seen.image_bgr, known.image_bgr)
+    is_proven = differing(image, known.image_bgr) & is_seen
+    if not is_proven.any():
+        return None
+    return EmptyScene(
+        np.where(is_proven[..., None], image, known.image_bgr),
+        np.where(is_proven, seen.threshold, known.threshold),
+        is_proven,
+    )
+
+
+def _covered(dataset: Dataset, row: int, scene: Scene, size_wh: tuple[int, int]) -> np.ndarray:
+    """(h, w) bool: where the people of a row are, in a picture of some size."""
+    centres, heights = body_centres(dataset, row, scene)
+    scale = np.array(size_wh) / scene.size_wh
+    reach = heights[:, None] * [_BESIDE, _ABOVE], heights[:, None] * [_BESIDE, _BELOW]
+    first = np.floor((centres - reach[0]) * scale).astype(int)
+    last = np.ceil((centres + reach[1]) * scale).astype(int)
+    covered = np.zeros(size_wh[::-1], np.uint8)
+    for corner, opposite in zip(first.tolist(), last.tolist(), strict=True):
+        cv2.rectangle(covered, corner, opposite, 1, cv2.FILLED)
+    return covered.view(bool)
+
+
+def _fill(frames: np.ndarray, is_free: np.ndarray) -> None:
+    """Replace pixels of frames (n, h, w, 3) that are not free (n, h, w) by those of the nearest frame where they
+    are, if there is one."""
+    n_frames = len(frames)
+    number = np.arange(n_frames)[:, None]
+    for row in range(frames.shape[1]):  # a row at a time takes little memory
+        free = is_free[:, row]
+        before = np.maximum.accumulate(np.where(free, number, -n_frames), axis=0)
+        after = np.minimum.accumulate(np.where(free, number, 2 * n_frames)[::-1], axis=0)[::-1]
+        nearest = np.where(number - before <= after - number, before, after)
+        nearest = np.where(free.any(axis=0), nearest, number)
+        frames[:, row] = np.take_along_axis(frames[:, row], nearest[..., None], axis=0)

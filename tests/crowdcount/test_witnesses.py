@@ -1,0 +1,149 @@
+"""The empty scene behind people who hardly ever leave, where dots or boxes tell who is where."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.counting import count
+from crowdcount.learning.measuring import measure
+from crowdcount.learning.training import train
+from crowdcount.learning.witnesses import FEWEST_FREE, behind_people
+from crowdcount.model import load_model
+from crowdcount.overview import Overview
+from crowdcount.pipeline import Pipeline
+from crowdcount.video import open_source
+from features.foreground import EmptyScene
+
+#: A person who sits in most frames, where nobody else comes: box x, y, width, height.
+SITTER = np.array([[100.0, 17.0, 9.0, 22.0]])
+_COLOUR = (20, 200, 230)
+
+
+def with_sitter(street, folder, is_there):
+    """The street's frames in a folder, somebody sitting in those of `is_there` (n,) bool; all boxes."""
+    folder.mkdir()
+    boxes = []
+    for k, path in enumerate(sorted(street.frames.iterdir())):
+        image, people = cv2.imread(str(path)), street.boxes[k]
+        if is_there[k]:
+            x, y, width, height = SITTER[0].astype(int).tolist()
+            cv2.rectangle(image, (x, y), (x + width, y + height), _COLOUR, -1)
+            people = np.vstack([people, SITTER])
+        cv2.imwrite(str(folder / path.name), image, [cv2.IMWRITE_JPEG_QUALITY, 92])
+        boxes.append(people)
+    return boxes
+
+
+def annotated(street, folder, boxes, is_annotated=None):
+    """A data set of a folder of frames with boxes, but None in frames that are not annotated."""
+    if is_annotated is None:
+        is_annotated = np.ones(len(boxes), bool)
+    counts = np.where(is_annotated, [float(len(people)) for people in boxes], np.nan)
+    kept = tuple(people if known else None for people, known in zip(boxes, is_annotated, strict=True))
+    return replace(street.dataset(), source=folder, counts=counts, boxes=kept)
+
+
+@pytest.fixture(scope="module")
+def is_there():
+    """The sitter is away in 15 of 60 frames, early and late."""
+    there = np.ones(60, bool)
+    there[[*range(5, 13), *range(44, 51)]] = False
+    return there
+
+
+@pytest.fixture(scope="module")
+def sat_on(street, is_there, tmp_path_factory):
+    """Folder and boxes of the street with its sitter."""
+    folder = tmp_path_factory.mktemp("sitter") / "frames"
+    return folder, with_sitter(street, folder, is_there)
+
+
+def found(street, dataset, rows=None):
+    """What is learnt of the empty scene at first, and behind the people."""
+    with open_source(dataset.source, fps=dataset.fps) as source:
+        pipeline = Pipeline(street.scene, 1.0)
+        Overview(source, street.scene).teach(pipeline)
+        rows = np.arange(len(dataset.counts)) if rows is None else rows
+        return pipeline, behind_people(source, dataset, rows, street.scene, pipeline)
+
+
+def of_sitter(image):
+    """The sitter's part of a picture at the working size (h, w, …), the margins left out."""
+    scale = image.shape[1] / 240
+    x, y, width, height = (SITTER[0] * scale).round().astype(int).tolist()
+    return image[y + 2 : y + height - 2, x + 2 : x + width - 2]
+
+
+def difference(image, other):
+    """Mean difference, grey levels."""
+    return np.abs(image.astype(float) - other).mean()
+
+
+class TestBehindPeople:
+    def test_who_is_there_most_of_the_time_is_no_part_of_the_scene(self, street, sat_on):
+        pipeline, view = found(street, annotated(street, *sat_on))
+        nobody = cv2.imread(str(sat_on[0] / "0008.jpg"))
+        truth = of_sitter(pipeline.reduced(nobody))
+        assert difference(of_sitter(pipeline.view.image_bgr), truth) > 40
+        assert difference(of_sitter(view.image_bgr), truth) < 6
+        assert of_sitter(view.is_proven).all()
+        assert view.is_proven.mean() < 0.1
+        assert (view.image_bgr[~view.is_proven] == pipeline.view.image_bgr[~view.is_proven]).all()
+        assert of_sitter(view.threshold).mean() < 30
+
+    def test_without_a_free_frame_nothing_is_known(self, street, sat_on, is_there):
+        dataset = annotated(street, *sat_on, is_annotated=is_there)
+        assert found(street, dataset)[1] is None
+
+    def test_few_free_frames_prove_nothing(self, street, sat_on, is_there):
+        free = np.flatnonzero(~is_there)
+        for n_free, is_known in ((FEWEST_FREE - 1, False), (FEWEST_FREE, True)):
+            rows = np.sort(np.r_[np.flatnonzero(is_there), free[:n_free]])
+            assert (found(street, annotated(street, *sat_on), rows)[1] is not None) == is_known
+
+    def test_without_dots_or_boxes_or_frames_it_is_none(self, street, sat_on):
+        dataset = annotated(street, *sat_on)
+        assert found(street, replace(dataset, boxes=None))[1] is None
+        assert found(street, dataset, np.arange(0))[1] is None
+        assert found(street, dataset, np.arange(5, 5 + FEWEST_FREE - 1))[1] is None
+
+    def test_dots_tell_as_well(self, street, sat_on):
+        dataset = annotated(street, *sat_on)
+        dots = tuple(people[:, :2] + people[:, 2:] * (0.5, 0.08) for people in dataset.boxes)
+        by_dots = found(street, replace(dataset, boxes=None, points=dots))[1]
+        by_boxes = found(street, dataset)[1]
+        assert difference(of_sitter(by_dots.image_bgr), of_sitter(by_boxes.image_bgr)) < 6
+
+    def test_a_street_that_people_cross_is_left_alone(self, street):
+        dataset = annotated(street, street.frames, street.boxes)
+        assert found(street, dataset)[1] is None
+
+
+class TestTraining:
+    @pytest.mark.parametrize("sits", [True, False], ids=["all the time", "never"])
+    def test_who_sits_through_later_footage_is_counted(self, street, sat_on, tmp_path, sits):
+        train(annotated(street, *sat_on), scene=street.scene).model.save(tmp_path / "m.npz")
+        with_sitter(street, tmp_path / "later", np.full(60, sits))
+        rows = list(count(tmp_path / "later", model=tmp_path / "m.npz"))
+        assert abs(np.mean([row.count for row in rows] - street.counts) - sits) < 0.3
+
+    def test_the_model_keeps_what_is_proven(self, street, sat_on, tmp_path):
+        model = train(annotated(street, *sat_on), scene=street.scene).model
+        model.save(tmp_path / "m.npz")
+        view = load_model(tmp_path / "m.npz").scene.view
+        assert (view.is_proven == model.scene.view.is_proven).all()
+        assert of_sitter(view.is_proven).all()
+
+    def test_kept_features_belong_to_their_boxes(self, street, sat_on, tmp_path):
+        dataset, wanted = annotated(street, *sat_on), np.ones(60, bool)
+        tables = [
+            measure(one, wanted, scene=street.scene, cache=tmp_path)
+            for one in (dataset, replace(dataset, boxes=None), dataset)
+        ]
+        assert len(list(tmp_path.glob("features-*.npz"))) == 2
+        assert (tables[0].features == tables[2].features).all()
+        assert (tables[0].features != tables[1].features).any()
+        assert isinstance(tables[2].scene.view, EmptyScene)
+        assert of_sitter(tables[2].scene.view.is_proven).all()

@@ -90,8 +90,8 @@ def _covered(dataset: Dataset, row: int, scene: Scene, size_wh: tuple[int, int])
 
 
 def _fill(frames: np.ndarray, is_free: np.ndarray) -> None:
-    """Replace pixels of frames (n, h, w, 3) that are not free (n, h, w) by those of the nearest frame where they
-    are, if there is one."""
+    """Put in the place of pixels of frames (n, h, w, 3) that are not free (n, h, w) those of the nearest
+    frame in which they are, if there is one."""
     n_frames = len(frames)
     number = np.arange(n_frames)[:, None]
     for row in range(frames.shape[1]):  # a row at a time takes little memory

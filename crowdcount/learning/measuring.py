@@ -140,7 +140,7 @@ def measure(
             taught, learning = pipeline, overview.learning_frames(pipeline)
             overview.teach(taught, learning)
             if model is None:
-                view = behind_people(source, dataset, np.flatnonzero(wanted), scene, pipeline)
+                view = behind_people(source, rate, dataset, np.flatnonzero(wanted), scene, pipeline)
                 if view is not None:
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)

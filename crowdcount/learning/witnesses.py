@@ -14,12 +14,14 @@ from .local_counts import body_centres
 
 #: A place is learnt from so many annotated frames at the most, and is to be free in so many of them.
 MOST_FRAMES, FEWEST_FREE = 4 * LEARNING_FRAMES, 5
+#: Annotated frames from a shorter time, seconds, show who waits, not who stays.
+SHORTEST_S = 90.0
 #: What a person covers beside, above and below the body's centre, in person heights.
 _BESIDE, _ABOVE, _BELOW = 0.3, 0.55, 0.65
 
 
 def behind_people(
-    source: VideoSource, dataset: Dataset, rows: np.ndarray, scene: Scene, pipeline: Pipeline
+    source: VideoSource, rate: float, dataset: Dataset, rows: np.ndarray, scene: Scene, pipeline: Pipeline
 ) -> EmptyScene | None:
     """The empty scene as learnt, without those who are in most of its frames.
 
@@ -31,6 +33,8 @@ def behind_people(
     ----------
     source : VideoSource
         Footage of the data set, whose frames are its rows.
+    rate : float
+        Its frames per second.
     dataset : Dataset
     rows : (n,) int
         Rows of the data set to look at.
@@ -47,7 +51,7 @@ def behind_people(
     if known is None or (dataset.points is None and dataset.boxes is None):
         return None
     annotated = [int(row) for row in rows if body_centres(dataset, row, scene) is not None]
-    if len(annotated) < FEWEST_FREE:
+    if len(annotated) < FEWEST_FREE or annotated[-1] - annotated[0] < SHORTEST_S * rate:
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
     wanted = set(chosen)

@@ -9,7 +9,7 @@ import pytest
 from crowdcount.counting import count
 from crowdcount.learning.measuring import measure
 from crowdcount.learning.training import train
-from crowdcount.learning.witnesses import FEWEST_FREE, behind_people
+from crowdcount.learning.witnesses import FEWEST_FREE, SHORTEST_S, behind_people
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.pipeline import Pipeline
@@ -18,6 +18,8 @@ from features.foreground import EmptyScene
 
 #: A person who sits in most frames, where nobody else comes: box x, y, width, height.
 SITTER = np.array([[100.0, 17.0, 9.0, 22.0]])
+#: Frames per second: sixty take a minute more than `SHORTEST_S`.
+RATE = 60 / (SHORTEST_S + 60)
 _COLOUR = (20, 200, 230)
 
 
@@ -42,7 +44,7 @@ def annotated(street, folder, boxes, is_annotated=None):
         is_annotated = np.ones(len(boxes), bool)
     counts = np.where(is_annotated, [float(len(people)) for people in boxes], np.nan)
     kept = tuple(people if known else None for people, known in zip(boxes, is_annotated, strict=True))
-    return replace(street.dataset(), source=folder, counts=counts, boxes=kept)
+    return replace(street.dataset(), source=folder, counts=counts, boxes=kept, fps=RATE)
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +65,10 @@ def sat_on(street, is_there, tmp_path_factory):
 def found(street, dataset, rows=None):
     """What is learnt of the empty scene at first, and behind the people."""
     with open_source(dataset.source, fps=dataset.fps) as source:
-        pipeline = Pipeline(street.scene, 1.0)
+        pipeline = Pipeline(street.scene, dataset.fps)
         Overview(source, street.scene).teach(pipeline)
         rows = np.arange(len(dataset.counts)) if rows is None else rows
-        return pipeline, behind_people(source, dataset, rows, street.scene, pipeline)
+        return pipeline, behind_people(source, dataset.fps, dataset, rows, street.scene, pipeline)
 
 
 def of_sitter(image):
@@ -107,7 +109,12 @@ class TestBehindPeople:
         dataset = annotated(street, *sat_on)
         assert found(street, replace(dataset, boxes=None))[1] is None
         assert found(street, dataset, np.arange(0))[1] is None
-        assert found(street, dataset, np.arange(5, 5 + FEWEST_FREE - 1))[1] is None
+        assert found(street, dataset, np.r_[5 : 5 + FEWEST_FREE - 2, 59])[1] is None
+
+    @pytest.mark.parametrize(("share", "is_known"), [(0.9, False), (1.1, True)])
+    def test_who_waits_for_a_moment_is_not_there_most_of_the_time(self, street, sat_on, share, is_known):
+        dataset = replace(annotated(street, *sat_on), fps=59 / (share * SHORTEST_S))
+        assert (found(street, dataset)[1] is not None) == is_known
 
     def test_dots_tell_as_well(self, street, sat_on):
         dataset = annotated(street, *sat_on)
@@ -126,7 +133,7 @@ class TestTraining:
     def test_who_sits_through_later_footage_is_counted(self, street, sat_on, tmp_path, sits):
         train(annotated(street, *sat_on), scene=street.scene).model.save(tmp_path / "m.npz")
         with_sitter(street, tmp_path / "later", np.full(60, sits))
-        rows = list(count(tmp_path / "later", model=tmp_path / "m.npz"))
+        rows = list(count(tmp_path / "later", model=tmp_path / "m.npz", fps=RATE))
         assert abs(np.mean([row.count for row in rows] - street.counts) - sits) < 0.3
 
     def test_the_model_keeps_what_is_proven(self, street, sat_on, tmp_path):

@@ -330,7 +330,8 @@ class Segmenter:
         self._step = look_step(rate)
         self._learning_step = max(1, round(rate / 2))  # frames to learn from are half a second apart
         self._learning_for = "learning"
-        self._odd_checks, self._moved = 0, False
+        self._odd_checks, self._moved, self._shaken = 0, False, False
+        self._n_steady = 0  # pixels that were foreground when the camera was last not shaken
         self._n_frames = -1
 
     @property
@@ -420,13 +421,18 @@ class Segmenter:
             self._n_at_look = n_changed
         if self._model.see():
             self._keep(frame_bgr)
+        self._shaken = self._is_shaken(frame_bgr, n_changed, checking)
+        if not self._shaken:
+            self._n_steady = n_changed
         if self._learning_for is None:
             if checking and self._camera_has_moved(frame_bgr):
                 self._learning_for = "camera_moved"
-            elif self._has_jumped(former) or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels:
+            elif not self._shaken and (
+                self._has_jumped(former) or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
+            ):
                 self._learning_for = "light_change"
         flags = {self._learning_for} if self._learning_for else set()
-        if self._moved:
+        if self._moved or self._shaken:
             flags.add("camera_moved")
         return Foreground(foreground, tuple(sorted(flags)), self._light)
 
@@ -460,6 +466,15 @@ class Segmenter:
             return False
         ratio = (frame_bgr.mean() + 1) / (self._recent[-1].mean() + 1)
         return abs(np.log(ratio)) > np.log(LIGHT_CHANGE_GAIN)
+
+    def _is_shaken(self, frame_bgr, n_changed: int, checking: bool) -> bool:
+        """Whether the image is shifted for the moment: the foreground has doubled since it was not, and the
+        patches agree on a shift. They are looked at in the first such frame, and then once a second."""
+        if n_changed <= 2 * self._n_steady + UNSTEADY_SHARE * self._n_pixels:
+            return False
+        if self._shaken and not checking:
+            return True
+        return self._watch.shift(frame_bgr) not in ((0.0, 0.0), None)
 
     def _camera_has_moved(self, frame_bgr) -> bool:
         """Whether the image has just been shifted against the first learnt scene, or come back.

@@ -455,6 +455,23 @@ class TestCamera:
                 found = segmenter.apply(camera())
             assert found.flags == ()
 
+    def test_a_knock_is_flagged_as_long_as_it_lasts(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        person = person_mask(70, 100)
+        for k in range(80):
+            swing = [(0, 0), (6, -4), (-3, 2), (0, 0), (4, 4)][k % 20 - 2] if 3 <= k % 20 <= 6 else (0, 0)
+            found = segmenter.apply(camera(person, shift=swing))
+            assert found.flags == (("camera_moved",) if swing != (0, 0) else ())
+
+    def test_who_steps_before_the_lens_does_not_move_the_camera(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        near = np.ones_like(ROI)
+        near[:, :100] = False
+        for k in range(40):
+            found = segmenter.apply(camera(*([near] if k % 20 in (3, 4, 6) else [])))
+            assert found.flags == ()
+            assert (found.mask[:, 110:150].mean() > 0.7) == (k % 20 in (3, 4, 6))
+
     @both_rates
     def test_a_crowd_is_no_move(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)

@@ -219,8 +219,9 @@ class Scene:
         far, near = (np.median(self.person_height[row][self.roi[row]]) for row in (rows[0], rows[-1]))
         lines = [
             f"region: {region} of {width}x{height} pixels ({self.roi_origin})",
-            f"person height: {far:.0f} pixels at the region's top (row {rows[0]}) to {near:.0f} at its "
-            f"bottom (row {rows[-1]}) ({self.height_origin}, reliability {self.height_reliability:.2f})",
+            f"person height: {far:.0f} pixels with the body's centre at the region's top (row {rows[0]}) to "
+            f"{near:.0f} with it at its bottom (row {rows[-1]}) ({self.height_origin}, reliability "
+            f"{self.height_reliability:.2f})",
         ]
         if self.axis is not None:
             lines.append(f"right-moving: along the axis {_axis_text(self.axis)} (given)")

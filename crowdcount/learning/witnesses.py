@@ -48,9 +48,10 @@ def behind_people(
         At the pipeline's size; None where dots and boxes tell nothing, or too few frames have them.
     """
     known = pipeline.view
-    if known is None or (dataset.points is None and dataset.boxes is None):
+    if known is None:
         return None
-    annotated = [int(row) for row in rows if body_centres(dataset, row, scene) is not None]
+    bodies = {int(row): body_centres(dataset, row, scene) for row in rows}
+    annotated = [row for row, found in bodies.items() if found is not None]
     if len(annotated) < FEWEST_FREE or annotated[-1] - annotated[0] < SHORTEST_S * rate:
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
@@ -60,7 +61,7 @@ def behind_people(
         if frame.index in wanted and frame.image_bgr is not None:
             image = pipeline.reduced(frame.image_bgr)
             frames.append(meter.measure(image).evened_out(image))
-            is_free.append(~_covered(dataset, frame.index, scene, pipeline.size_wh))
+            is_free.append(~_covered(*bodies[frame.index], scene, pipeline.size_wh))
     if len(frames) < FEWEST_FREE:
         return None
     frames, is_free = np.stack(frames), np.stack(is_free)
@@ -80,9 +81,8 @@ def behind_people(
     )
 
 
-def _covered(dataset: Dataset, row: int, scene: Scene, size_wh: tuple[int, int]) -> np.ndarray:
-    """(h, w) bool: where the people of a row are, in a picture of some size."""
-    centres, heights = body_centres(dataset, row, scene)
+def _covered(centres: np.ndarray, heights: np.ndarray, scene: Scene, size_wh: tuple[int, int]) -> np.ndarray:
+    """(h, w) bool: where people of `body_centres` are, in a picture of some size."""
     scale = np.array(size_wh) / scene.size_wh
     reach = heights[:, None] * [_BESIDE, _ABOVE], heights[:, None] * [_BESIDE, _BELOW]
     first = np.floor((centres - reach[0]) * scale).astype(int)

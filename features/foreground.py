@@ -30,7 +30,7 @@ RESTLESS = 8.0
 LIGHT_CHANGE_SHARE = 0.6
 #: A sudden change of a channel's gain by more than this factor is a light change too.
 LIGHT_CHANGE_GAIN = 1.25
-#: The light is looked at out of turn in a frame of which twice as much is foreground as at the last look, and
+#: Light and camera are looked at out of turn in a frame of which twice as much is foreground as before, and
 #: this share of the scene more.
 UNSTEADY_SHARE = 0.02
 #: Number of consecutive looks that must agree on a moved camera.
@@ -414,7 +414,7 @@ class Segmenter:
         if looking or former is None:
             self._light = self._light_of(frame_bgr)
         foreground, n_changed = self._segmented(frame_bgr)
-        if self._light is former and n_changed > 2 * self._n_at_look + UNSTEADY_SHARE * self._n_pixels:
+        if self._light is former and self._has_doubled(n_changed, self._n_at_look):
             self._light = self._light_of(frame_bgr)
             foreground, n_changed = self._segmented(frame_bgr)
         if self._light is not former:
@@ -467,10 +467,14 @@ class Segmenter:
         ratio = (frame_bgr.mean() + 1) / (self._recent[-1].mean() + 1)
         return abs(np.log(ratio)) > np.log(LIGHT_CHANGE_GAIN)
 
+    def _has_doubled(self, n_changed: int, n_before: int) -> bool:
+        """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""
+        return n_changed > 2 * n_before + UNSTEADY_SHARE * self._n_pixels
+
     def _is_shaken(self, frame_bgr, n_changed: int, checking: bool) -> bool:
         """Whether the image is shifted for the moment: the foreground has doubled since it was not, and the
         patches agree on a shift. They are looked at in the first such frame, and then once a second."""
-        if n_changed <= 2 * self._n_steady + UNSTEADY_SHARE * self._n_pixels:
+        if not self._has_doubled(n_changed, self._n_steady):
             return False
         if self._shaken and not checking:
             return True

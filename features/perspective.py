@@ -245,8 +245,9 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         of the pixel's noise, which is taken from the lower quartile of its differences.
     """
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
-    coarse = np.stack([frame[::4, ::4] for frame in frames_bgr]) + np.float32(4)
-    gains = np.median((coarse / np.median(coarse[::step], axis=0)).reshape(len(coarse), -1, 3), axis=1)
+    coarse = [frame[::4, ::4].reshape(-1, 3).T for frame in frames_bgr]
+    usual = (percentile_of(coarse[::step], 50) + 4).astype(np.float32)
+    gains = [_medians((pixels + np.float32(4)) / usual) for pixels in coarse]
     levels = np.arange(256)[:, None]
 
     def evened(number: int) -> np.ndarray:  # made twice of some, as all of them would fill the memory
@@ -255,6 +256,12 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
 
     background, noise = _still_scene([evened(number) for number in range(0, len(frames_bgr), step)])
     return [_moving(evened(number), background, noise) for number in range(len(frames_bgr))]
+
+
+def _medians(rows) -> np.ndarray:
+    """Median of each row (k, n); sorted, as that takes NumPy half as long as a partition."""
+    ascending = np.sort(rows, axis=1)
+    return (ascending[:, (rows.shape[1] - 1) // 2] + ascending[:, rows.shape[1] // 2]) / 2
 
 
 def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 
 #: Values of one image that are sorted at a time: with those of 60 others they stay in the cache.
-_STRIP = 1 << 14
+_STRIP = 1 << 15
 
 
 def reduced(image: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
@@ -95,12 +95,12 @@ def percentile_of(images: np.ndarray | Sequence[np.ndarray], percent: float) -> 
     result = np.empty(flat[0].shape)
     for first in range(0, len(result), _STRIP):
         strip = slice(first, first + _STRIP)
-        values = np.stack([image[strip] for image in flat])
+        values = [image[strip].copy() for image in flat]
         spare = np.empty_like(values[0])
         for low, high in _comparators(len(values)):
             np.minimum(values[low], values[high], out=spare)
             np.maximum(values[low], values[high], out=values[high])
-            values[low] = spare
+            values[low], spare = spare, values[low]
         result[strip] = values[below] + (place - below) * (values[above].astype(np.float64) - values[below])
     return result.reshape(images[0].shape)
 

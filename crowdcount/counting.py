@@ -101,14 +101,8 @@ class Counting:
             self._resume(kept)
 
     def _resume(self, kept: Sequence[Landmark]) -> None:
-        def images() -> Iterator[np.ndarray]:
-            for mark in kept:
-                with closing(self._source.frames(mark)) as found:
-                    image = next(found).image_bgr
-                if image is not None:
-                    yield image
-
-        self._pipeline.resume(self._start.frame // self.every, images())
+        images = self._source.images(kept)
+        self._pipeline.resume(self._start.frame // self.every, (one for one in images if one is not None))
 
     @property
     def working_size_wh(self) -> tuple[int, int]:

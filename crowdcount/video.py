@@ -58,6 +58,7 @@ _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it 
 _FAILURES_AT_STREAM_END = 100
 _RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
 _REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
+_BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
 _SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
@@ -125,11 +126,13 @@ class Position:
 class Landmark:
     """A frame of a file that is found at once: its 0-based number and its time stamp in the container (s).
 
-    Made by :meth:`VideoSource.landmarks`, to start a later pass from.
+    ``key`` is the number of the frame from which a seek to it decodes. Made by :meth:`VideoSource.landmarks`,
+    to start a later pass from.
     """
 
     frame: int
     stamp_s: float
+    key: int
 
     def reached(self, index: int, time_s: float) -> bool:
         """Whether the frame with this index lies at or behind the place."""
@@ -198,6 +201,15 @@ class VideoSource(ABC):
         """
         self._check_open()
         return None
+
+    def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
+        """The images (H, W, 3) uint8 of landmarks in increasing order; None for one that does not decode.
+
+        The same that passes from there begin with. Decoded once is what lies between two of one key frame.
+        """
+        for mark in marks:
+            with closing(self.frames(mark)) as found:
+                yield next(found).image_bgr
 
     def frames(
         self, start: Position | Landmark | None = None, end: Position | None = None, every: int = 1
@@ -423,16 +435,33 @@ class _FileSource(VideoSource):
         found: list[Landmark] = []
         wanted = iter(indices)
         index = next(wanted, None)
+        keys = deque([0])  # the frames from which a seek may decode
         try:
-            for number, stamp_s in enumerate(self._packet_stamps()):
+            for number, (stamp_s, is_key) in enumerate(self._packets_in_order()):
+                if is_key:
+                    keys.append(number)
+                while len(keys) > 1 and keys[1] <= number - _BEFORE_SEEK:
+                    keys.popleft()
                 if number == index:
-                    found.append(Landmark(number, stamp_s))
+                    found.append(Landmark(number, stamp_s, keys[0]))
                     index = next(wanted, None)
                     if index is None:
                         break
         except _NotOneToOneError:
             return None
         return found
+
+    def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
+        self._check_open()
+        here = -1  # number of the frame that was decoded last
+        with self._video() as capture:
+            for mark in marks:
+                if (here >= mark.key and _advance(capture, mark.stamp_s)) or _seek(capture, mark.stamp_s):
+                    here = mark.frame
+                    yield self._frame(here, mark.stamp_s, capture.image()).image_bgr
+                else:
+                    here = -1
+                    yield from super().images([mark])
 
     def _slots(self, start: Position | Landmark | None) -> Iterator[_Slot]:
         found = start
@@ -466,30 +495,31 @@ class _FileSource(VideoSource):
         if start.reached(_NEAR, _NEAR * self._interval_s):
             return None
         with suppress(_NotOneToOneError):
-            for index, stamp_s in enumerate(self._packet_stamps()):
+            for index, (stamp_s, _) in enumerate(self._packets_in_order()):
                 if start.reached(index, stamp_s - self._origin_s):
-                    return Landmark(index, stamp_s)
+                    return Landmark(index, stamp_s, key=0)
         return None
 
-    def _packet_stamps(self) -> Iterator[float]:
-        """Time stamps (s) of the frames in order, from the packets, but for the last `_REORDER` ones.
+    def _packets_in_order(self) -> Iterator[tuple[float, bool]]:
+        """Time stamp (s) of each frame in order, and whether it is a key frame, from the packets, but for the
+        last `_REORDER` ones.
 
         _NotOneToOneError unless the packets prove to be the frames one to one: all read without failure,
         their stamps distinct, the first ones equal to those of the frames as decoded.
         """
         with self._video() as capture:
             decoded = list(itertools.islice(_stamps(capture), _REORDER))
-        waiting: list[float] = []
+        waiting: list[tuple[float, bool]] = []
         last_s, n_passed = -math.inf, 0
         with self._packets() as packets:
             while packets.grab():
-                heapq.heappush(waiting, packets.stamp_s())
+                heapq.heappush(waiting, (packets.stamp_s(), packets.is_key()))
                 if len(waiting) <= _REORDER:
                     continue
-                stamp_s = heapq.heappop(waiting)
+                stamp_s, is_key = heapq.heappop(waiting)
                 if stamp_s - last_s < _SHORTEST_S or (n_passed < _REORDER and stamp_s != decoded[n_passed]):
                     raise _NotOneToOneError
-                yield stamp_s
+                yield stamp_s, is_key
                 last_s = stamp_s
                 n_passed += 1
 
@@ -696,6 +726,10 @@ class _Capture:
         """Time stamp of what was grabbed; 0 for a senseless one, which shows as not increasing."""
         stamp_s = self.get(cv2.CAP_PROP_POS_MSEC) / 1000
         return stamp_s if abs(stamp_s) < 1e9 else 0.0
+
+    def is_key(self) -> bool:
+        """Whether the packet that was grabbed is that of a key frame."""
+        return bool(self.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME))
 
     def image(self) -> np.ndarray | None:
         """What was grabbed, (H, W, 3) uint8 BGR; None when it cannot be had."""
@@ -920,12 +954,17 @@ def _seek(capture: _Capture, stamp_s: float) -> bool:
     """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
     for earlier_s in (1, 10, 100):
         capture.go_to(max(stamp_s - earlier_s, 0))
-        here_s = -math.inf
-        while here_s < stamp_s and capture.grab():
-            here_s = capture.stamp_s()
-        if here_s == stamp_s:
+        if _advance(capture, stamp_s):
             return True
     return False
+
+
+def _advance(capture: _Capture, stamp_s: float) -> bool:
+    """Grab up to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
+    here_s = -math.inf
+    while here_s < stamp_s and capture.grab():
+        here_s = capture.stamp_s()
+    return here_s == stamp_s
 
 
 def _is_stuck(capture: _Capture, image: np.ndarray, packets: _Capture) -> bool:
@@ -942,7 +981,7 @@ def _is_stuck(capture: _Capture, image: np.ndarray, packets: _Capture) -> bool:
     height, width = image.shape[:2]
     few_bytes = height * width / 512 + 200
     for _ in range(alike):
-        if packets.grab() and not packets.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME):
+        if packets.grab() and not packets.is_key():
             packet = packets.image()
             if packet is not None and packet.size > few_bytes:
                 return True

@@ -144,7 +144,7 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
             rate = (source.info.fps or ASSUMED_RATE) / job.every
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
         overview.scene.save(Path(job.work, "scene.npz"))
-        places = None if landmarks is None else [[mark.frame, mark.stamp_s] for mark in landmarks]
+        places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]
         save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, {"landmarks": places})
     _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
     return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]

@@ -239,7 +239,7 @@ class TestSeams:
 
     def test_segments_cover_everything_once(self):
         cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
-        marks = [Landmark(frame, frame / 10) for cut in cuts for frame in (cut.start, *cut.kept)]
+        marks = [Landmark(frame, frame / 10, 0) for cut in cuts for frame in (cut.start, *cut.kept)]
         parts = segments(cuts, marks)
         assert [part.first for part in parts] == [0, 2000, 4000, 6000, 8000]
         assert [part.end for part in parts] == [2000, 4000, 6000, 8000, None]
@@ -249,7 +249,7 @@ class TestSeams:
 
     def test_a_video_that_ends_early_has_fewer_segments(self):
         cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
-        parts = segments(cuts, [Landmark(frame, frame / 10) for frame in (*cuts[0].kept, 1800)])
+        parts = segments(cuts, [Landmark(frame, frame / 10, 0) for frame in (*cuts[0].kept, 1800)])
         assert [(part.first, part.end) for part in parts] == [(0, 2000), (2000, None)]
 
     def test_a_warm_up_longer_than_what_is_before_begins_at_the_start(self):

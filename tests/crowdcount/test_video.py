@@ -59,6 +59,12 @@ def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0)
     return path
 
 
+def key_frames(path: str) -> list[int]:
+    capture = cv2.VideoCapture(path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+    numbers = itertools.takewhile(lambda _: capture.grab(), itertools.count())
+    return [number for number in numbers if capture.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME)]
+
+
 def write_images(folder: Path, count: int) -> list[Path]:
     paths = [folder / f"img{number}.png" for number in range(count)]
     for number, path in enumerate(paths):
@@ -324,6 +330,34 @@ def test_seeking_is_not_tried_where_packets_are_not_the_frames(monkeypatch):
         frames = list(source.frames(start=Position(frame=20)))
     assert indices(frames) == list(range(20, 40))
     assert_numbered(frames)
+
+
+@pytest.mark.parametrize("fourcc", ["MJPG", "mp4v"])  # every frame a key frame, and every twelfth
+def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, fourcc):
+    with open_source(write_video(tmp_path / "a.avi", 200, fourcc)) as source:
+        frames = list(source.frames())
+        marks = source.landmarks([0, 3, 40, 45, 50, 62, 120, 160])
+        expected = [frames[mark.frame].image_bgr for mark in marks]
+        keys = key_frames(source.info.name)
+        assert [mark.key for mark in marks] == [
+            max(key for key in keys if key <= max(0, mark.frame - 32)) for mark in marks
+        ]
+        assert all(map(np.array_equal, source.images(marks), expected))
+        monkeypatch.setattr(video, "_seek", lambda *_: False)
+        assert all(map(np.array_equal, source.images(marks[4:]), expected[4:]))
+
+
+def test_images_of_landmarks_are_decoded_once_where_a_seek_would_go_back(tmp_path, monkeypatch):
+    """As many frames of footage of one frame per second, whose key frames lie 250 apart, are fetched."""
+    with open_source(write_video(tmp_path / "a.mp4", 400, "mp4v", fps=25.0)) as source:
+        near, far = source.landmarks(range(60, 100, 2)), source.landmarks([60, 330])
+        grab, grabbed = video._Capture.grab, []
+        monkeypatch.setattr(video._Capture, "grab", lambda self: grabbed.append(1) or grab(self))
+        assert len(list(source.images(near))) == 20
+        assert len(grabbed) < 100  # 40 from the first to the last; of seeks, each needs 25 at the least
+        grabbed.clear()
+        assert len(list(source.images(far))) == 2
+        assert len(grabbed) < 150
 
 
 @pytest.mark.parametrize("damaged", [[100], [0], [390]])

@@ -245,6 +245,14 @@ class TestFiles:
             mask_scene.save(tmp_path / "scene.png")
         assert not list(tmp_path.iterdir())
 
+    def test_what_could_not_be_read_is_not_written(self, given_scene, tmp_path):
+        far = replace(given_scene, axis=((0.0, 0.0), (1e9, 0.0)))
+        for name in ("scene.json", "scene.npz"):
+            with pytest.raises(SceneError) as excinfo:
+                far.save(tmp_path / name)
+            assert one_line(excinfo, "axis", "1000000000")
+        assert not list(tmp_path.iterdir())
+
     def test_unwritable_place(self, given_scene, tmp_path):
         for name in ("scene.json", "scene.npz"):
             with pytest.raises(OutputError) as excinfo:

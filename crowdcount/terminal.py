@@ -210,8 +210,9 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
             f"for {level:.0%}: it is at least as wide as before"
         )
     if found.stretch < SHORT_STRETCH:
+        share = f"{found.stretch:.0%}" if found.stretch >= 0.01 else "less than 1%"
         lines.append(
-            f"the counts lie within {found.stretch:.0%} of the footage: correction and interval may not hold "
+            f"the counts lie within {share} of the footage: correction and interval may not hold "
             "for the rest; spread the counts over it"
         )
     return lines

@@ -11,11 +11,11 @@ from crowdcount.cli import command_line
 from crowdcount.counting import count
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset
-from crowdcount.learning.recalibration import recalibrate
+from crowdcount.learning.recalibration import Recalibration, recalibrate
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
-from crowdcount.terminal import describe_model
-from models import Correction
+from crowdcount.terminal import describe_model, recalibration_report
+from models import Correction, CountMetrics
 from samples.make import main as make_clip
 
 
@@ -143,3 +143,9 @@ def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypa
         assert said in result.stderr
     with pytest.raises(DatasetError, match="at least 3"):
         recalibrate(load_dataset(street.frames, counts="two.csv"), default_model())
+
+
+def test_counts_of_a_moment_lie_within_less_than_1_percent_of_the_footage():
+    metrics = CountMetrics(3, 1.0, 1.0, 1.0, 0.1, 0.0)
+    found = Recalibration(default_model(), Correction(), metrics, metrics, 1.0, stretch=0.0004, seconds=1.0)
+    assert "the counts lie within less than 1% of the footage" in "\n".join(recalibration_report(found, "a"))

@@ -180,7 +180,7 @@ def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:
 def evaluation_report(evaluation: "Evaluation") -> list[str]:
     """What an evaluation found, for people."""
     lines = [
-        f"{evaluation.metrics.n} labelled frames in {evaluation.seconds:.1f} s",
+        f"{plural(evaluation.metrics.n, 'labelled frame')} in {evaluation.seconds:.1f} s",
         _metrics(evaluation.metrics),
     ]
     if not math.isnan(evaluation.coverage):

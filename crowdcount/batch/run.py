@@ -14,6 +14,7 @@ from ..errors import OutputError
 from ..model import load_model
 from ..results import import_parquet
 from ..scene import load_scene
+from ..terminal import plural
 from ..video import Landmark
 from . import work
 from .catalogue import Catalogue, settings_digest
@@ -313,7 +314,7 @@ class _Batch:
         if work.lacks_its_end(case.job, n_rows, case.facts["frames"], case.facts["fps"]):
             self.summary.cut_off += 1
             note = f" (of the {case.facts['frames']} that it states: it may be cut off)"
-        self._end(case, f"{n_rows} frames{note} in {case.spent_s:.1f} s", counted=True)
+        self._end(case, f"{plural(n_rows, 'frame')}{note} in {case.spent_s:.1f} s", counted=True)
 
 
 class _Files:

@@ -36,8 +36,9 @@ def suggest(source: str, output: str | None, quiet: bool, **options) -> None:
     """
     from ..learning.jobs import suggest_frames
     from ..results import print_result
-    from ..terminal import Terminal
+    from ..terminal import Terminal, plural
 
     found, written = suggest_frames(source, output, watcher=Terminal(quiet), **options)
     if written != "-":
-        print_result(f"{written}: {len(found)} frames; fill in their counts, then crowdcount train --counts")
+        frames = plural(len(found), "frame")
+        print_result(f"{written}: {frames}; fill in the counts, then crowdcount train --counts")

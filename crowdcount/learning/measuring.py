@@ -230,6 +230,6 @@ def check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:
     n_labels = int(np.isfinite(dataset.counts[rows]).sum())
     if n_labels < least:
         raise DatasetError(
-            f"expected at least {least} labelled frames that can be decoded, found {n_labels} in "
+            f"expected {least} or more labelled frames that can be decoded, found {n_labels} in "
             f"{dataset.name} among those asked for; label more frames"
         )

@@ -99,7 +99,7 @@ def suggest(
         found, rows = _measured(source, pipeline, every, math.ceil(length / every), progress)
     if len(found) < size:
         raise DatasetError(
-            f"expected {size} frames or more that can be decoded, found {len(found)} in {path}; ask for fewer"
+            f"expected {size} or more frames that can be decoded, found {len(found)} in {path}; ask for fewer"
         )
     views = [np.array(view) for view in pipeline.schema.views()]
     places = np.array([float(one.frame) for one in found])

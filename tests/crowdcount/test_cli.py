@@ -355,7 +355,7 @@ class TestBadInput:
             ("train street.avi --counts twice.csv", "twice.csv, line 3: frame 0 stands in line 2"),
             ("train street.avi --counts text.csv", "text.csv, line 2: expected a count of 0 or more"),
             ("train street.avi --counts less.csv", "less.csv, line 2: expected a count of 0 or more"),
-            ("train street.avi --counts few.csv", "expected at least 10 labelled frames"),
+            ("train street.avi --counts few.csv", "expected 10 or more labelled frames"),
             ("train street.avi --counts few.csv -m absent/m.npz", "the folder absent does not exist"),
             ("train street.avi --counts few.csv -m street.avi", "street.avi would be written over"),
             ("train street.avi", "street.avi has no counts of people with it"),
@@ -505,6 +505,12 @@ class TestTrainAndEvaluate:
             "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
+
+    def test_evaluate_on_one_frame_and_on_none(self, run, here):
+        assert run(f"{self.EVALUATE} --frames 30-30")[1].startswith("1 labelled frame in ")
+        (here / "none.csv").write_text("frame,count\n3,\n")
+        _, _, stderr = run("evaluate ../street.avi --counts none.csv -q")
+        assert "expected 1 or more labelled frames that can be decoded, found 0" in error_line(stderr)
 
     def test_evaluate_for_people_and_from_the_cache(self, run, here):
         code, stdout, _ = run(f"{self.EVALUATE} --cache kept")

@@ -132,7 +132,7 @@ def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypa
     (tmp_path / "two.csv").write_text("frame,count\n3,4\n9,\n20,5\n")
     result = run("recalibrate", "model.npz", street.frames, "--counts", "two.csv")
     assert result.exit_code == 1
-    assert "expected at least 3 labelled frames that can be decoded, found 2" in result.stderr
+    assert "expected 3 or more labelled frames that can be decoded, found 2" in result.stderr
     assert not (tmp_path / "model.recalibrated.npz").exists()
     for arguments, said in (
         (("model.npz", street.frames, "--counts", street.labels, "-o", "model.npz"), "written over"),
@@ -141,7 +141,7 @@ def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypa
         result = run("recalibrate", *arguments)
         assert result.exit_code == 1
         assert said in result.stderr
-    with pytest.raises(DatasetError, match="at least 3"):
+    with pytest.raises(DatasetError, match="3 or more"):
         recalibrate(load_dataset(street.frames, counts="two.csv"), default_model())
 
 

@@ -45,7 +45,7 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
     (tmp_path / "clip.labels.csv").rename("true.csv")
     result = run("suggest", "clip.mp4", "-n", 12, "--pictures", "pictures", "--scene", "clip.scene.json")
     assert result.exit_code == 0, result.output
-    assert "clip.labels.csv: 12 frames; fill in their counts" in result.stdout
+    assert "clip.labels.csv: 12 frames; fill in the counts" in result.stdout
     with open("clip.labels.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["frame", "time_s", "count"]
@@ -59,7 +59,7 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
     result = run("train", "clip.mp4", "--counts", "clip.labels.csv", "-m", "clip.npz")
     assert result.exit_code == 1
     assert "12 of 12 frames have no count and are taken as unlabelled" in result.stderr
-    assert "expected at least 10 labelled frames" in result.stderr
+    assert "expected 10 or more labelled frames" in result.stderr
     with open("true.csv", newline="") as file:
         truth = {row["frame"]: row["count"] for row in csv.DictReader(file)}
     lines = [f"{row['frame']},{row['time_s']},{truth[row['frame']]}" for row in rows[:11]]
@@ -79,7 +79,7 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
 
 def test_what_cannot_be_suggested_is_said(street, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DatasetError, match="expected 99 frames or more that can be decoded, found 60"):
+    with pytest.raises(DatasetError, match="expected 99 or more frames that can be decoded, found 60"):
         suggest(str(street.frames), 99, scene=street.scene)
     assert run("suggest", "none.mp4").exit_code == 1
     assert run("suggest", street.frames, "-n", 0).exit_code == 2

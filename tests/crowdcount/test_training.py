@@ -211,7 +211,7 @@ class TestTrain:
         counts[MIN_LABELS:] = np.nan
         assert train(replace(linear, counts=counts)).metrics.n == MIN_LABELS
         counts[3] = np.nan
-        with pytest.raises(DatasetError, match=f"at least {MIN_LABELS} labelled frames") as caught:
+        with pytest.raises(DatasetError, match=f"{MIN_LABELS} or more labelled frames") as caught:
             train(replace(linear, counts=counts))
         assert "\n" not in str(caught.value)
         with pytest.raises(DatasetError, match="found 5"):

@@ -644,7 +644,7 @@ def test_folder_without_usable_image(tmp_path):
     with pytest.raises(VideoError, match="has no image"):
         open_source(tmp_path)
     (tmp_path / "a.png").write_text("no image")
-    with pytest.raises(VideoError, match="none of 1 images can be read"):
+    with pytest.raises(VideoError, match="none of its images can be read"):
         open_source(tmp_path)
 
 

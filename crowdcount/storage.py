@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import secrets
 import warnings
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
@@ -151,7 +150,7 @@ def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
+    return path.with_name(f".{path.stem}.{os.urandom(4).hex()}{path.suffix}")
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:

@@ -250,12 +250,15 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     gains = [_medians((pixels + np.float32(4)) / usual) for pixels in coarse]
     levels = np.arange(256)[:, None]
 
-    def evened(number: int) -> np.ndarray:  # made twice of some, as all of them would fill the memory
+    def evened(number: int) -> np.ndarray:
         values = np.clip(np.rint(levels / gains[number]), 0, 255).astype(np.uint8)
         return cv2.LUT(frames_bgr[number], values[None])
 
-    background, noise = _still_scene([evened(number) for number in range(0, len(frames_bgr), step)])
-    return [_moving(evened(number), background, noise) for number in range(len(frames_bgr))]
+    some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
+    background, noise = _still_scene(list(some.values()))
+    # the others one by one, and these given up meanwhile: all of them at once would fill the memory
+    frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))
+    return [_moving(frame, background, noise) for frame in frames]
 
 
 def _medians(rows) -> np.ndarray:
@@ -272,11 +275,10 @@ def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
 
 def _moving(frame, background, noise) -> np.ndarray:
     difference = largest_difference(frame, background)
-    still = cv2.compare(difference, noise, cv2.CMP_LE)
-    moving = np.flatnonzero(still == 0)
-    still.ravel()[moving[is_shadow_at(moving, frame, background)]] = 255
-    difference[still.view(bool)] = 0
-    return cv2.medianBlur(difference, 3)
+    moving = cv2.compare(difference, noise, cv2.CMP_GT)
+    places = np.flatnonzero(moving != 0)
+    moving.ravel()[places[is_shadow_at(places, frame, background)]] = 0
+    return cv2.medianBlur(cv2.bitwise_and(difference, moving), 3)
 
 
 def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> HeightEstimate:

@@ -18,7 +18,16 @@ from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, load_scene
-from .video import Frame, Landmark, Position, SourceInfo, VideoSource, open_source, read_ahead
+from .video import (
+    Frame,
+    Landmark,
+    Position,
+    SourceInfo,
+    VideoSource,
+    check_window,
+    open_source,
+    read_ahead,
+)
 
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0
@@ -86,10 +95,6 @@ class Counting:
         self._start, self._end, self.every = window
         self.rate = (source.info.fps or ASSUMED_RATE) / self.every
         self.directions = directions
-        if directions:
-            if model.directions is None:
-                raise ModelError(NO_DIRECTIONS)
-            check_rate(self.info.name, self.rate)
         self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
@@ -292,6 +297,11 @@ def open_counting(
                 f"{opened.info.name} is neither camera nor stream: its frames wait, none need be dropped; "
                 "leave out latest, or count every Nth frame"
             )
+        check_window(start, end, every)
+        if directions:
+            if model.directions is None:
+                raise ModelError(NO_DIRECTIONS)
+            check_rate(opened.info.name, (opened.info.fps or ASSUMED_RATE) / every)
         overview = Overview(opened, choose_scene(scene, model))
         window = start, end, every
         yield Counting(opened, overview, model, window, passes, latest, learning, directions, kept)

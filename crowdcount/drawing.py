@@ -33,6 +33,7 @@ _MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
 _PROBE_BYTES = 1 << 16  # more than an encoder writes at once
 _FONT = cv2.FONT_HERSHEY_SIMPLEX
 _CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
+OVERLAY_SUFFIXES = tuple(_CODECS)
 _TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR, _INK_BGR = (
     (70, 60, 240), (90, 220, 255), (255, 255, 255), (205, 205, 205), (60, 175, 255), (38, 38, 38))
 

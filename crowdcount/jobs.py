@@ -17,12 +17,12 @@ import cv2
 import numpy as np
 
 from .counting import Counting, open_counting
-from .drawing import PLOT_SUFFIXES, OverlayWriter, plot_counts
+from .drawing import OVERLAY_SUFFIXES, PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overview import Overview
 from .profile import PROFILE_SUFFIXES, open_profiles
-from .results import COLUMNS, FORMATS, FrameCount, open_writer
+from .results import COLUMNS, FORMATS, FrameCount, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
 from .video import is_camera, open_source
@@ -298,9 +298,17 @@ def count_sources(
 
 def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     began = time.perf_counter()
-    suffixes = {job.plot: PLOT_SUFFIXES, job.scene: SCENE_SUFFIXES, job.profile: PROFILE_SUFFIXES}
+    suffixes = {
+        job.plot: PLOT_SUFFIXES,
+        job.overlay: OVERLAY_SUFFIXES,
+        job.scene: SCENE_SUFFIXES,
+        job.profile: PROFILE_SUFFIXES,
+    }
     for path in job.files:
         check_writable(path, suffixes.get(path, ()))
+    check_format(job.counts, job.format)
+    if job.profile is not None:
+        check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
     summary, drawn, first = CountSummary(), [], None
     with open_counting(job.source, **options) as counting:

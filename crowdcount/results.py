@@ -176,11 +176,8 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
     if format not in FORMATS:
         raise ValueError(f"expected a format among {FORMATS}, not {format!r}")
     make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
-    if format == "parquet":
-        import_parquet()
+    check_format(target, format)
     if str(target) == "-":
-        if format == "parquet" and is_terminal_output():
-            raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
         writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT, None)
         with _closing(writer):
             yield writer
@@ -192,6 +189,14 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
             writer = RowWriter(make_sink(file, columns), str(target), partial)
             with _closing(writer):
                 yield writer
+
+
+def check_format(target: str | Path, format: str) -> None:
+    """OutputError when rows could not be written in a format: without pyarrow, or parquet to a terminal."""
+    if format == "parquet":
+        import_parquet()
+        if str(target) == "-" and is_terminal_output():
+            raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
 
 
 @contextmanager

@@ -157,6 +157,17 @@ def parse_position(text: str) -> Position:
     raise VideoError(f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS), not {text!r}")
 
 
+def check_window(start: Position | Landmark | None, end: Position | None, every: int) -> None:
+    """VideoError when the arguments of :meth:`VideoSource.frames` contradict each other."""
+    if every < 1:
+        raise VideoError(f"every must be 1 or more, not {every}")
+    if isinstance(start, Position) and end is not None:
+        by_frame = None not in (start.frame, end.frame) and start.frame >= end.frame
+        by_time = None not in (start.time_s, end.time_s) and start.time_s >= end.time_s
+        if by_frame or by_time:
+            raise VideoError(f"the end ({end}) must lie behind the start ({start})")
+
+
 # A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
 # image (None when it does not decode) as long as the next slot was not asked for.
 _Slot = tuple[int, float, Callable[[], np.ndarray | None]]
@@ -221,13 +232,7 @@ class VideoSource(ABC):
         reading when no frame lies between start and end, a stream stops answering, or the source is closed.
         """
         self._check_open()
-        if every < 1:
-            raise VideoError(f"every must be 1 or more, not {every}")
-        if isinstance(start, Position) and end is not None:
-            by_frame = None not in (start.frame, end.frame) and start.frame >= end.frame
-            by_time = None not in (start.time_s, end.time_s) and start.time_s >= end.time_s
-            if by_frame or by_time:
-                raise VideoError(f"the end ({end}) must lie behind the start ({start})")
+        check_window(start, end, every)
         return self._select(self._slots(start), start, end, every)
 
     @abstractmethod

@@ -18,7 +18,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
-from ..storage import atomic_path, output_errors
+from ..storage import atomic_path
 from ..video import Position, VideoSource, open_source
 from .grids import grid_weights
 
@@ -132,14 +132,11 @@ def write_suggestions(suggestions: Sequence[Suggestion], target: str | Path) -> 
 
 
 def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | Path) -> None:
-    """Write frames of footage as `frame-000123.png` into a folder; OutputError, VideoError."""
-    folder = Path(folder)
-    with output_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    """Write frames of footage as `frame-000123.png` into a folder that is there; OutputError, VideoError."""
     wanted = {one.frame for one in suggestions}
     with open_source(path) as source:
         for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):
             if frame.index in wanted and frame.image_bgr is not None:
                 _, encoded = cv2.imencode(".png", frame.image_bgr)
-                with atomic_path(folder / f"frame-{frame.index:06d}.png") as temporary:
+                with atomic_path(Path(folder, f"frame-{frame.index:06d}.png")) as temporary:
                     temporary.write_bytes(encoded.tobytes())

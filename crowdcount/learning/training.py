@@ -170,6 +170,11 @@ def train(
     known = KERNELS.get(kernel, {})
     if regressor not in known:
         raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
+    if target == "profile" and dataset.points is None and dataset.boxes is None:
+        raise DatasetError(
+            f"{dataset.name} does not tell where people are; train the profile on a Mall or UCSD folder, or "
+            "on boxes (--mot)"
+        )
     began = time.perf_counter()
     table = measure_labelled(
         dataset, frames, scene=scene, directions=directions, cache=cache, progress=progress
@@ -248,9 +253,6 @@ def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
 
 
 def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
-    if table.scene is None:
-        raise DatasetError(f"{dataset.name} holds ready-made features, which do not tell where people are; "
-                           "train a profile on footage")  # fmt: skip
     profiles = label_profiles(dataset, table.rows, table.scene)
     return fit_profile(table.features, profiles, BlockedKFold(N_BLOCKS), dataset.name)
 

@@ -14,12 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from crowdcount import jobs
 from crowdcount.cli import check_packages, command_line
@@ -27,6 +29,7 @@ from crowdcount.errors import CrowdCountError
 from crowdcount.jobs import CountSummary, plan_counting, source_stem
 from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
+from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
 from tests.crowdcount.rtsp import send_rtsp
@@ -372,6 +375,31 @@ class TestBadInput:
         assert said in error_line(stderr)
         assert only(files) == before
         assert (files / "street.avi").read_bytes() == (made / "street.avi").read_bytes()
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("street.avi --overlay a.mkv", "cannot write a.mkv: expected a name ending in .mp4"),
+            ("street.avi --format parquet", "parquet files need pyarrow"),
+            ("street.avi -o -  --format parquet", "parquet files need pyarrow"),
+            ("street.avi -m able.npz --profile a.parquet", "parquet files need pyarrow"),
+            ("street.avi --start 9 --end 5", "must lie behind the start"),
+            ("street.avi -m able.npz --directions --every 9", "directions need video"),
+            ("suggest street.avi -n 3 --pictures text.avi", "cannot write text.avi: file exists"),
+            ("train street.avi --counts few.csv --target profile -m a.npz", "does not tell where people are"),
+        ],
+    )
+    def test_options_are_refused_before_the_look(self, files, made, monkeypatch, command, said):
+        before = only(files)
+        model = load_model(made / "model.npz")
+        able = replace(model, profile=model.regressor, directions=(model.regressor,) * 2)
+        monkeypatch.setattr(jobs, "load_model", lambda path: able)
+        monkeypatch.setattr(Overview, "__init__", lambda *_: pytest.fail("looked at the footage"))
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        result = CliRunner().invoke(command_line, f"{command} -q")
+        assert result.exit_code == 1, result.output
+        assert said in error_line(result.stderr)
+        assert only(files) == before
 
     def test_a_truncated_video(self, here):
         (here / "cut.mp4").write_bytes(b"\0\0\0 ftypisom" + bytes(3000))

@@ -1,6 +1,8 @@
 """The command line: the group of the commands, and how errors and signals end it."""
 
+import difflib
 import importlib.util
+import re
 import signal
 import sys
 from pathlib import Path
@@ -67,8 +69,16 @@ class _CommandLine(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if args and args[0] not in {*self.commands, *own}:
+            self._check_first(ctx, args[0])
             args = ["count", *args]
         return super().parse_args(ctx, args)
+
+    def _check_first(self, ctx: click.Context, word: str) -> None:
+        """click.UsageError for a word that is no source: it was meant as a command."""
+        if re.fullmatch("[a-zA-Z][a-zA-Z-]*", word) and not Path(word).exists():
+            near = difflib.get_close_matches(word, self.commands, 1)
+            advice = f"did you mean {near[0]!r}?" if near else "crowdcount --help lists the commands"
+            raise click.UsageError(f"there is neither a file nor a command {word!r}; {advice}", ctx)
 
     def invoke(self, ctx: click.Context) -> object:
         try:

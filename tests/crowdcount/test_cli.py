@@ -314,6 +314,29 @@ class TestPlan:
         assert tuple(option.type.choices) == FORMATS
 
 
+class TestMisspeltCommands:
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("evaluat ../street.avi", "neither a file nor a command 'evaluat'; did you mean 'evaluate'?"),
+            ("recalibarte bundled ../street.avi", "did you mean 'recalibrate'?"),
+            ("help", "neither a file nor a command 'help'; crowdcount --help lists the commands"),
+        ],
+    )
+    def test_are_no_sources(self, here, run, command, said):
+        code, stdout, stderr = run(command)
+        assert (code, stdout) == (2, "")
+        assert said in stderr
+        assert only(here) == []
+
+    def test_a_folder_named_like_a_misspelt_command_is_a_source(self, here, made, run):
+        (here / "evaluat").mkdir()
+        for k, (image, _) in enumerate(street(3)):
+            cv2.imwrite(str(here / "evaluat" / f"{k}.png"), image)
+        assert run("evaluat -m ../model.npz -q")[0] == 0
+        assert only(here) == ["evaluat", "evaluat.counts.csv"]
+
+
 class TestBadInput:
     @pytest.fixture
     def files(self, made, here):

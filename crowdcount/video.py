@@ -543,10 +543,11 @@ class _ImageSource(VideoSource):
         super().__init__(name)
         if not paths:
             known = " ".join(sorted(IMAGE_SUFFIXES))
-            raise VideoError(
-                f"{name} has no image; these are known: {known}; give videos one by one, or their folder to "
-                "crowdcount batch"
-            )
+            below = _images(Path(name).glob("*/*"))
+            advice = "give videos one by one, or their folder to crowdcount batch"
+            if below:
+                advice = f"{below[0].parent} has some: give that"
+            raise VideoError(f"{name} has no image; these are known: {known}; {advice}")
         self._paths = tuple(paths)
         first = next((image for path in paths if (image := _read_image(path)) is not None), None)
         if first is None:

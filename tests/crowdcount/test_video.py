@@ -639,6 +639,15 @@ def test_images_that_differ_or_fail(tmp_path):
     assert indices(sample) == [1, 4, 5][: len(sample)]
 
 
+def test_folder_whose_images_are_in_a_folder(tmp_path):
+    """As Mall's are: what trains on the one, counts and suggests in the other."""
+    (tmp_path / "a-clips").mkdir()
+    (tmp_path / "frames").mkdir()
+    write_images(tmp_path / "frames", 2)
+    with pytest.raises(VideoError, match=f"has no image; .*; {tmp_path}/frames has some: give that"):
+        open_source(tmp_path)
+
+
 def test_folder_without_usable_image(tmp_path):
     (tmp_path / "notes.txt").write_text("no image")
     with pytest.raises(VideoError, match="has no image"):

@@ -551,7 +551,7 @@ class _ImageSource(VideoSource):
         self._paths = tuple(paths)
         first = next((image for path in paths if (image := _read_image(path)) is not None), None)
         if first is None:
-            raise VideoError(f"{name}: none of its images can be read ({len(paths)}); check or replace them")
+            raise VideoError(f"{name} holds no image that can be read; check or replace what is there")
         self.info = SourceInfo(name, "images", _size_wh(first), fps, len(paths))
 
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:

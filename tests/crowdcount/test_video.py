@@ -489,7 +489,7 @@ def bad_files(folder: Path) -> dict[str, str]:
         "head.avi": (clip[:300], "cut off"),
         "archive.npz": (b"PK\x03\x04" + bytes(500), "no video"),
         "empty.jpg": (b"", "is empty"),
-        "text.jpg": (b"no image", "none of 1 images"),
+        "text.jpg": (b"no image", "holds no image that can be read"),
     }
     for name, (content, _) in contents.items():
         (folder / name).write_bytes(content)
@@ -653,7 +653,7 @@ def test_folder_without_usable_image(tmp_path):
     with pytest.raises(VideoError, match="has no image"):
         open_source(tmp_path)
     (tmp_path / "a.png").write_text("no image")
-    with pytest.raises(VideoError, match="none of its images can be read"):
+    with pytest.raises(VideoError, match="holds no image that can be read"):
         open_source(tmp_path)
 
 

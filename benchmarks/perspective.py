@@ -20,7 +20,7 @@ from benchmarks.tables import Table
 from crowdcount.counting import make_pipeline
 from crowdcount.learning.training import evaluate
 from crowdcount.model import CounterModel, default_model
-from crowdcount.overview import Overview
+from crowdcount.overview import estimated_scene
 from crowdcount.scene import Scene, estimate_scene, for_estimation, import_scene, scene_from
 from crowdcount.video import open_source
 from samples.scenes import SceneSpec, random_spec
@@ -246,7 +246,7 @@ def real(name: str, model: CounterModel) -> Result:
     """What is found in a real clip; its true heights are those of its boxes or of its perspective map."""
     dataset, frames = labelled(name)
     with open_source(dataset.source) as source:
-        scene = Overview(source).scene
+        scene = estimated_scene(source)
     if dataset.boxes is not None:
         boxes = np.concatenate([boxes for boxes in dataset.boxes if boxes is not None])
         feet, heights = boxes[:, 1] + boxes[:, 3], boxes[:, 3]

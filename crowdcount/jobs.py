@@ -20,7 +20,7 @@ from .counting import Counting, open_counting
 from .drawing import OVERLAY_SUFFIXES, PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
-from .overview import Overview
+from .overview import estimated_scene
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
@@ -398,7 +398,7 @@ def make_scene(
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
         if is_estimated:
-            made = Overview(opened).scene
+            made = estimated_scene(opened)
         elif imported:
             made = import_scene(*imported).fitted(size_wh)
         else:

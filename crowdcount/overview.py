@@ -21,6 +21,12 @@ FEWEST_FRAMES = 3
 _KEPT_BYTES = 96e6
 
 
+def estimated_scene(source: VideoSource) -> Scene:
+    """The scene of an `Overview`, for who wants no more of it: no frames are kept."""
+    sampled = source.sample(SAMPLED_FRAMES, for_estimation)
+    return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
+
+
 class Overview:
     """The scene of a source, and frames that show it empty.
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from crowdcount import overview, video
-from crowdcount.overview import Overview
+from crowdcount.overview import Overview, estimated_scene
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.video import open_source
@@ -42,6 +42,15 @@ def test_an_estimated_scene_is_learnt_from_the_frames_that_a_given_one_is(
         assert len(kept) == min(60, n_frames)
         assert alike(estimated.learning_frames(pipeline), given)  # kept no longer, and sampled again
     assert len(passes) == 3
+
+
+def test_a_scene_alone_is_the_same_and_keeps_no_frames(make_clip, tmp_path, monkeypatch):
+    with open_source(make_clip(tmp_path / "walk.avi", 90)) as source:
+        expected = Overview(source).scene
+        monkeypatch.setattr(overview, "halved", lambda *_: pytest.fail("kept a frame"))
+        found = estimated_scene(source)
+    assert found.line == expected.line
+    assert found.describe() == expected.describe()
 
 
 @pytest.mark.parametrize(("person_height", "n_passes"), [(120, 1), (45, 2)])

@@ -59,7 +59,7 @@ from .common import (
 @click.option(
     "--warm-up",
     type=click.FloatRange(0),
-    default=60.0,
+    default=10.0,
     show_default=True,
     metavar="SECONDS",
     help="Footage before each part that is looked at first.",

@@ -13,7 +13,8 @@ import pytest
 
 from crowdcount.batch.containers import creation_time
 from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_videos
-from crowdcount.batch.segments import Segment, seams, segments
+from crowdcount.batch.segments import SEGMENT_S, WARM_UP_S, Segment, seams, segments
+from crowdcount.commands.batch import batch
 from crowdcount.errors import BatchError
 from crowdcount.video import Landmark, open_source
 from features.foreground import look_step
@@ -251,6 +252,10 @@ class TestSeams:
         cuts = seams(10_000, 10.0, every=1, segment_s=200.0, warm_up_s=20.0)
         parts = segments(cuts, [Landmark(frame, frame / 10, 0) for frame in (*cuts[0].kept, 1800)])
         assert [(part.first, part.end) for part in parts] == [(0, 2000), (2000, None)]
+
+    def test_the_command_cuts_as_the_library_does(self):
+        defaults = {option.name: option.default for option in batch.params}
+        assert (defaults["segment"], defaults["warm_up"]) == (SEGMENT_S, WARM_UP_S)
 
     def test_a_warm_up_longer_than_what_is_before_begins_at_the_start(self):
         assert seams(300, 10.0, 1, 10.0, 500.0) == [(0, 100, ()), (0, 200, ())]

@@ -86,6 +86,9 @@ class _CommandLine(click.Group):
         except CrowdCountError as error:
             complain(error)
             ctx.exit(FAILED)
+        except PermissionError as error:  # already where a file in a locked folder is asked for
+            complain(f"{error.filename} cannot be read: no permission; change its permissions")
+            ctx.exit(FAILED)
         except KeyboardInterrupt as error:
             complain(error)
             ctx.exit(INTERRUPTED)

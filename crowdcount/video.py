@@ -332,7 +332,9 @@ def open_source(
     if "://" in text:
         return _LiveSource(text, fps, timeout_s, reconnect_s)
     if os.path.isdir(text):
-        return _ImageSource(_images(Path(text).iterdir()), text, fps)
+        with _reading(text):
+            paths = _images(Path(text).iterdir())
+        return _ImageSource(paths, text, fps)
     if os.path.exists(text):
         _check_file(Path(text))
         is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
@@ -901,13 +903,19 @@ def _check_file(path: Path) -> None:
     """What can be said of a file before FFmpeg is asked."""
     if not path.is_file():
         raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise VideoError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
+    with _reading(path), path.open("rb") as file:
+        empty = not file.read(1)
     if empty:
         raise VideoError(f"{path} is empty (0 bytes); record or copy it again")
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Turn every OSError of the body into a VideoError."""
+    try:
+        yield
+    except OSError as error:
+        raise VideoError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
 
 
 def _images(paths: Iterable[Path]) -> list[Path]:

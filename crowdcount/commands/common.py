@@ -13,7 +13,7 @@ from ..errors import CrowdCountError
 FAILED, SOME_FAILED, INTERRUPTED = 1, 3, 130
 
 
-def complain(error: BaseException) -> None:
+def complain(error: BaseException | str) -> None:
     """Print an error as one line on the standard error."""
     notes = getattr(error, "__notes__", [])
     line = " ".join("; ".join([str(error), *notes]).splitlines())

@@ -338,6 +338,18 @@ class TestMisspeltCommands:
 
 
 class TestBadInput:
+    def test_a_locked_folder(self, here, monkeypatch):
+        """Python 3.11 raises already where it is asked whether a file is in there."""
+
+        def refuse(path):
+            raise PermissionError(13, "Permission denied", str(path))
+
+        (here / "mall").mkdir()
+        monkeypatch.setattr(Path, "is_file", refuse)
+        result = CliRunner().invoke(command_line, ["train", "mall", "-m", "m.npz", "-q"])
+        assert result.exit_code == 1
+        assert error_line(result.stderr).endswith("cannot be read: no permission; change its permissions\n")
+
     @pytest.fixture
     def files(self, made, here):
         clip, model = ((made / name).read_bytes() for name in ("street.avi", "model.npz"))

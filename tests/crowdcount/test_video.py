@@ -639,6 +639,15 @@ def test_images_that_differ_or_fail(tmp_path):
     assert indices(sample) == [1, 4, 5][: len(sample)]
 
 
+def test_folder_that_may_not_be_read(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(VideoError, match="cannot be read \\(Permission denied\\); check its permissions"):
+        open_source(tmp_path)
+
+
 def test_folder_whose_images_are_in_a_folder(tmp_path):
     """As Mall's are: what trains on the one, counts and suggests in the other."""
     (tmp_path / "a-clips").mkdir()

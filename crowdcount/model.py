@@ -1,16 +1,17 @@
 """A trained counter: what turns measurements into counts with intervals, and its file."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models import Correction, CountPredictor, CurvePredictor, count_scale
 from models.predictor import checked_array
 
-from .checks import one, optional, record, several
 from .errors import ModelError, SceneError
 from .profile import scaled_to
 from .scene import Scene, scene_of
@@ -307,43 +308,47 @@ class CounterModel:
         save_arrays(path, kind, VERSION, arrays, meta)
 
 
-_FLAG, _NUMBER = one("true or false", bool), one("a number", float)
-_POSITIVE = one("a positive number", float, lambda value: value > 0)
-_KERNEL = {
-    "kernel": one("a kernel's name", str),
-    "gamma": _NUMBER,
-    "coef0": _NUMBER,
-    "degree": one(f"a degree from 1 to {_MAX_DEGREE}", int, lambda value: 1 <= value <= _MAX_DEGREE),
-}
-_VIEW = record(_KERNEL | {"has_support": _FLAG})
-_REGRESSOR = record({"center": _NUMBER, "views": several(_VIEW, 1, 100_000)})
-_is_described = record(
-    {
-        "columns": several(one("a name", str), 1, 100_000),
-        "per_cell": _FLAG,
-        "quantile": optional(one("a number from 0", float, lambda value: value >= 0)),
-        "level": one("a share between 0 and 1", float, lambda value: 0 < value < 1),
-        "usual_outside": one("a share from 0 to 1", float, lambda value: 0 <= value <= 1),
-        "rate": optional(_POSITIVE),
-        "offset": _NUMBER,
-        "person_height": optional(_POSITIVE),
-        "facts": one("an object", dict),
-        "regressor": _REGRESSOR,
-        "scene": optional(one("an object", dict)),
-        "profile": optional(record(_KERNEL)),
-        "has_examples": _FLAG,
-        "has_prototypes": _FLAG,
-        "directions": optional(record(dict.fromkeys(_DIRECTIONS, _REGRESSOR))),
-    },
-    {
-        "offset": 0.0,
-        "person_height": None,
-        "profile": None,
-        "has_examples": False,
-        "has_prototypes": False,
-        "directions": None,
-    },
-)
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class _Kernel(_Strict):
+    kernel: str
+    gamma: float
+    coef0: float
+    degree: int = Field(ge=1, le=_MAX_DEGREE)
+
+
+class _View(_Kernel):
+    has_support: bool
+
+
+class _Regressor(_Strict):
+    center: float
+    views: tuple[_View, ...] = Field(min_length=1)
+
+
+class _Directions(_Strict):
+    right: _Regressor
+    left: _Regressor
+
+
+class _Meta(_Strict):
+    columns: tuple[str, ...] = Field(min_length=1, max_length=100_000)
+    per_cell: bool
+    quantile: float | None = Field(ge=0)
+    level: float = Field(gt=0, lt=1)
+    usual_outside: float = Field(ge=0, le=1)
+    rate: float | None = Field(gt=0)
+    offset: float = 0.0
+    person_height: float | None = Field(default=None, gt=0)
+    facts: dict
+    regressor: _Regressor
+    scene: dict | None
+    profile: _Kernel | None = None
+    has_examples: bool = False
+    has_prototypes: bool = False
+    directions: _Directions | None = None
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:
@@ -356,45 +361,55 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     """
     arrays, content = load_arrays(path, kind, VERSION, ModelError)
     try:
-        meta = _is_described(content, "")
-        n_columns = len(meta["columns"])
-        regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta["regressor"])
-        if regressor.n_columns != n_columns:
-            raise ValueError(f"expected {n_columns} columns, found {regressor.n_columns}")
+        meta = _Meta.model_validate_json(json.dumps(content))
+        regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
+        if regressor.n_columns != len(meta.columns):
+            raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_columns}")
         profile = None
-        if meta["profile"] is not None:
-            profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta["profile"])
-            if profile.n_columns != n_columns or meta["per_cell"]:
-                raise ValueError(f"the profile does not fit the {n_columns} columns")
+        if meta.profile is not None:
+            profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta.profile.model_dump())
+            if profile.n_columns != len(meta.columns) or meta.per_cell:
+                raise ValueError(f"the profile does not fit the {len(meta.columns)} columns")
         examples, prototypes = None, None
-        if meta["has_examples"]:
-            examples = Examples.from_arrays(_part(arrays, "examples_"), n_columns)
-        if meta["has_prototypes"]:
+        if meta.has_examples:
+            examples = Examples.from_arrays(_part(arrays, "examples_"), len(meta.columns))
+        if meta.has_prototypes:
             size = len(regressor.expansions[0].coefficients)
             prototypes = Prototypes.from_arrays(_part(arrays, "prototypes_"), size)
         directions = None
-        if meta["directions"] is not None:
+        if meta.directions is not None:
             directions = tuple(
                 CountPredictor.from_arrays(_part(arrays, f"{name}_"), part)
-                for name, part in meta["directions"].items()
+                for name, part in meta.directions.model_dump().items()
             )
             if directions[0].n_columns != directions[1].n_columns:
                 raise ValueError("the two directions differ in their columns")
-        scene = None if meta["scene"] is None else scene_of(_part(arrays, "scene_"), meta["scene"], path)
+        scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        what = "".join(c if c.isprintable() else " " for c in what)[:160]
+        raise ModelError(f"{path} is not a model file ({what}); train it again") from None
     except ValueError as error:
         raise ModelError(f"{path} is not a model file ({error}); train it again") from None
-    as_it_is = ("columns", "per_cell", "level", "usual_outside", "rate", "facts", "offset", "person_height")
     return CounterModel(
         regressor,
-        quantile=np.inf if meta["quantile"] is None else meta["quantile"],
-        scene=scene,
-        profile=profile,
-        examples=examples,
-        prototypes=prototypes,
-        directions=directions,
-        **{name: meta[name] for name in as_it_is},
+        meta.columns,
+        meta.per_cell,
+        np.inf if meta.quantile is None else meta.quantile,
+        meta.level,
+        meta.usual_outside,
+        scene,
+        meta.rate,
+        meta.facts,
+        profile,
+        examples,
+        prototypes,
+        meta.offset,
+        meta.person_height,
+        directions,
     )
 
 

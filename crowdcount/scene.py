@@ -10,10 +10,11 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import cv2
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from features.foreground import EmptyScene
 from features.images import resized
@@ -26,7 +27,6 @@ from features.perspective import (
     typical_line,
 )
 
-from .checks import one, optional, record, several
 from .errors import SceneError
 from .storage import atomic_path, load_arrays, read_bytes, read_mat, save_arrays
 
@@ -254,7 +254,8 @@ class Scene:
             raise SceneError(
                 f"a scene with a mask or a height map does not fit into {path.name}; save it as .npz"
             )
-        content = json.dumps(self._description() | {"kind": "scene", "version": VERSION}, indent=2)
+        scene_file = _SceneFile(kind="scene", version=VERSION, **dict(self._description()))
+        content = scene_file.model_dump_json(indent=2)
         with atomic_path(path) as temporary:
             temporary.write_text(content + "\n", encoding="utf-8")
 
@@ -262,25 +263,28 @@ class Scene:
         """The scene as arrays by name and a JSON-able description, for `scene_of`."""
         arrays = {"roi": self.roi} if self.polygons is None else {}
         arrays |= {"person_height": self.person_height} if self.line is None else {}
-        return arrays | view_arrays(self.view), self._description()
+        return arrays | view_arrays(self.view), self._description().model_dump(mode="json")
 
-    def _description(self) -> dict:
-        described = {name: getattr(self, name) for name in _DESCRIPTION}
-        described["line"] = None if self.line is None else asdict(self.line)
+    def _description(self) -> "_Description":
         try:
-            return _is_described(described, "")
-        except ValueError as error:
-            raise SceneError(f"a scene file cannot hold this scene: {error}") from None
+            return _Description(
+                size_wh=self.size_wh,
+                polygons=self.polygons,
+                line=None if self.line is None else _Line(**asdict(self.line)),
+                roi_origin=self.roi_origin,
+                height_origin=self.height_origin,
+                height_reliability=self.height_reliability,
+                axis=self.axis,
+            )
+        except ValidationError as error:
+            raise SceneError(f"a scene file cannot hold this scene: {_first_of(error)}") from None
 
 
 def scene_of(arrays: Mapping[str, np.ndarray], description: Mapping, place: str | Path) -> Scene:
     """The scene that `Scene.to_arrays` described; SceneError naming `place` when they make none."""
+    valid = _validated(_Description, json.dumps(description), place)
     try:
-        description = _is_described(description, "")
-    except ValueError as error:
-        raise _no_scene_file(place, error) from None
-    try:
-        return _assembled(description, arrays)
+        return _assembled(valid, arrays)
     except SceneError as error:
         raise SceneError(f"{place}: {error}") from None
 
@@ -318,19 +322,17 @@ def load_scene(path: str | Path) -> Scene:
     if path.suffix.lower() == ".npz":
         return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
     content = read_bytes(path, _MAX_JSON_BYTES, "scene file", "give a scene file", SceneError)
-    try:
-        content = json.loads(content)
-        if not isinstance(content, dict):
-            raise ValueError("expected an object")
-        header = _is_header({name: content.pop(name, None) for name in _HEADER}, "")
-    except (ValueError, RecursionError) as error:
-        raise _no_scene_file(path, error) from None
-    if header["version"] > VERSION:
+    version = _validated(_Header, content, path).version
+    if version > VERSION:
         raise SceneError(
-            f"{path} was written by a newer crowdcount (format {header['version']}, this one reads up "
+            f"{path} was written by a newer crowdcount (format {version}, this one reads up "
             f"to {VERSION}); update crowdcount"
         )
-    return scene_of({}, content, path)
+    description = _validated(_SceneFile, content, path)
+    try:
+        return _assembled(description, {})
+    except SceneError as error:
+        raise SceneError(f"{path}: {error}") from None
 
 
 def scene_from(
@@ -544,47 +546,64 @@ def parse_axis(text: str) -> Axis:
 _OUTLINE_BGR, _FIGURE_BGR, _AXIS_BGR = (0, 220, 255), (80, 255, 80), (255, 200, 60)
 
 
-def _between(least: float, most: float):
-    return one(f"a number from {least:g} to {most:g}", float, lambda value: least <= value <= most)
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-_PIXELS = one("a positive number up to 65536", float, lambda value: 0 < value <= 65536)
-_SIDE = one(f"a whole number from 1 to {MAX_SIDE}", int, lambda value: 1 <= value <= MAX_SIDE)
-_POINT = several(_between(-_MAX_COORDINATE, _MAX_COORDINATE), 2, 2)
-_ORIGIN = one(f"one of {', '.join(get_args(Origin))}", str, lambda value: value in get_args(Origin))
-_LINE = record({
-    "slope": _between(MIN_SLOPE, MAX_SLOPE),
-    "intercept": _between(-65536, 65536),
-    "smallest": _PIXELS,
-    "largest": _PIXELS,
-})
-_DESCRIPTION = {
-    "size_wh": several(_SIDE, 2, 2),
-    "polygons": optional(several(several(_POINT, 3, 10_000), 1, 1000)),
-    "line": optional(_LINE),
-    "roi_origin": _ORIGIN,
-    "height_origin": _ORIGIN,
-    "height_reliability": _between(0, 1),
-    "axis": optional(several(_POINT, 2, 2)),
-}
-_is_described = record(_DESCRIPTION, {"axis": None})
-_HEADER = {
-    "kind": one("'scene'", str, lambda value: value == "scene"),
-    "version": one("a whole number from 1", int, lambda value: value >= 1),
-}
-_is_header = record(_HEADER)
+_Coordinate = Annotated[float, Field(ge=-_MAX_COORDINATE, le=_MAX_COORDINATE)]
+_Pixels = Annotated[float, Field(gt=0, le=65536)]
+_Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
+_Points = Annotated[tuple[tuple[_Coordinate, _Coordinate], ...], Field(min_length=3, max_length=10_000)]
 
 
-def _no_scene_file(path, reason) -> SceneError:
-    return SceneError(f"{path} is not a scene file ({reason}); make it with crowdcount scene")
+class _Line(_Strict):
+    slope: Annotated[float, Field(ge=MIN_SLOPE, le=MAX_SLOPE)]
+    intercept: Annotated[float, Field(ge=-65536, le=65536)]
+    smallest: _Pixels
+    largest: _Pixels
 
 
-def _assembled(description: Mapping, arrays) -> Scene:
-    size_wh, polygons, line = description["size_wh"], description["polygons"], description["line"]
+class _Description(_Strict):
+    size_wh: tuple[_Side, _Side]
+    polygons: Annotated[tuple[_Points, ...], Field(min_length=1, max_length=1000)] | None
+    line: _Line | None
+    roi_origin: Origin
+    height_origin: Origin
+    height_reliability: Annotated[float, Field(ge=0, le=1)]
+    axis: tuple[tuple[_Coordinate, _Coordinate], tuple[_Coordinate, _Coordinate]] | None = None
+
+
+class _SceneFile(_Description):
+    kind: Literal["scene"]
+    version: int
+
+
+class _Header(BaseModel):
+    kind: Literal["scene"]
+    version: Annotated[int, Field(ge=1)]
+
+
+def _validated(model, content, path):
+    """The content (JSON) as a `model`; SceneError naming the first thing that is wrong."""
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        reason = _first_of(error)
+        raise SceneError(f"{path} is not a scene file ({reason}); make it with crowdcount scene") from None
+
+
+def _first_of(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "content"
+    return "".join(c if c.isprintable() else " " for c in f"{place}: {first['msg']}")[:160]
+
+
+def _assembled(description: _Description, arrays) -> Scene:
+    size_wh, polygons, line = description.size_wh, description.polygons, description.line
     if size_wh[0] * size_wh[1] > MAX_PIXELS:
         raise SceneError(f"expected frames of up to {MAX_PIXELS} pixels, found {size_wh[0]}x{size_wh[1]}")
     if line is not None:
-        line = HeightLine(**line)
+        line = HeightLine(**dict(line))
         person_height = _map_of(line, size_wh)
     else:
         person_height = arrays.get("person_height")
@@ -601,8 +620,11 @@ def _assembled(description: Mapping, arrays) -> Scene:
         person_height,
         polygons,
         line,
-        **{name: description[name] for name in ("roi_origin", "height_origin", "height_reliability", "axis")},
-        view=view_of(arrays),
+        description.roi_origin,
+        description.height_origin,
+        description.height_reliability,
+        description.axis,
+        view_of(arrays),
     )
 
 

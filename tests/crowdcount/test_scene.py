@@ -250,7 +250,7 @@ class TestFiles:
         for name in ("scene.json", "scene.npz"):
             with pytest.raises(SceneError) as excinfo:
                 far.save(tmp_path / name)
-            assert one_line(excinfo, "axis", "1000000000")
+            assert one_line(excinfo, "cannot hold", "axis")
         assert not list(tmp_path.iterdir())
 
     def test_unwritable_place(self, given_scene, tmp_path):

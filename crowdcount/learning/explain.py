@@ -45,7 +45,7 @@ def _images(footage: str | Path, frames: np.ndarray) -> dict[int, np.ndarray]:
     wanted = set(frames.tolist())
     images = {}
     with open_source(_source(footage)) as source:
-        for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):
+        for frame in source.frames(end=Position(frame=max(wanted) + 1)):
             if frame.index in wanted and frame.image_bgr is not None:
                 images[frame.index] = frame.image_bgr
     missing = sorted(wanted - set(images))

@@ -35,5 +35,4 @@ def report(results: str, interval: str, camera: tuple, since, until, output: tup
 
     rows = summarise(results, interval, cameras=camera, since=since, until=until)
     write_report(rows, output, interval)
-    if not output:
-        print_result(text_table(rows))
+    print_result("\n".join(f"written: {path}" for path in output) or text_table(rows))

@@ -204,10 +204,9 @@ class TestFiles:
     def test_command_prints_or_writes(self, out, tmp_path, capsys):
         report.main([str(out), "--interval", "day", "--camera", "hall"], standalone_mode=False)
         assert len(capsys.readouterr().out.splitlines()) == 4
-        report.main(
-            [str(out), "-o", str(tmp_path / "a.csv"), "-o", str(tmp_path / "b.html")], standalone_mode=False
-        )
-        assert capsys.readouterr().out == ""
+        table, page = tmp_path / "a.csv", tmp_path / "b.html"
+        report.main([str(out), "-o", str(table), "-o", str(page)], standalone_mode=False)
+        assert capsys.readouterr().out == f"written: {table}\nwritten: {page}\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.html"]
 
 

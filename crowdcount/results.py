@@ -405,7 +405,8 @@ def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
     try:
         yield from readers[path.suffix](path)
     except OSError as error:
-        raise DatasetError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+        why = (error.strerror or str(error)).lower()
+        raise DatasetError(f"cannot read {path}: {why}; check its name and permissions") from error
 
 
 def _row(place: str, cells: object) -> FrameCount:

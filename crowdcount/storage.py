@@ -327,7 +327,7 @@ def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[
             content = file.read(most + 1)
     except OSError as reason:
         why = (reason.strerror or str(reason)).lower()
-        raise error(f"cannot read {path}: {why}; check the name") from None
+        raise error(f"cannot read {path}: {why}; check its name and permissions") from None
     if len(content) > most:
         raise error(f"{path} is larger than any {kind} ({most >> 20} MiB); {advice}")
     return content

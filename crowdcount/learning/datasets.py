@@ -594,7 +594,7 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield lines.line_num, cells
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise DatasetError(f"cannot read {path}: {why}; check the name") from error
+        raise DatasetError(f"cannot read {path}: {why}; check its name and permissions") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(
             f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"

@@ -378,6 +378,8 @@ class TestBadInput:
             ("street.avi -m hostile.npz", "hostile.npz is damaged or was not written by crowdcount"),
             ("street.avi -m pickle.npz", "pickle.npz is damaged or was not written by crowdcount"),
             ("street.avi -m absent.npz", "absent.npz does not exist"),
+            ("street.avi --scene absent.json", "no such file or directory; check its name and permissions"),
+            ("train street.avi --counts absent.csv", "directory; check its name and permissions"),
             ("street.avi --scene text.avi", "text.avi is not a scene file"),
             ("street.avi -o absent/a.csv", "cannot write absent/a.csv: the folder absent does not exist"),
             ("street.avi -o folder --format csv", "cannot write folder: expected the name of a file"),

@@ -257,3 +257,8 @@ def test_unknown_format_and_suffix(tmp_path):
         read_counts(tmp_path / "a.xml")
     with pytest.raises(DatasetError, match="no such file"):
         read_counts(tmp_path / "a.csv")
+
+
+def test_what_cannot_be_read_is_said_with_what_to_check(tmp_path):
+    with pytest.raises(DatasetError, match="no such file or directory; check its name and permissions"):
+        list(read_counts(tmp_path / "absent.csv"))

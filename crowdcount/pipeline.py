@@ -73,7 +73,7 @@ class Measurement:
     mask : (h, w) bool
         Foreground at the working size.
     flags : tuple of str
-        "learning", "light_change", "camera_moved", "blank", "frozen".
+        "learning", "light_change", "camera_moved", "noisy", "blank", "frozen".
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
@@ -265,7 +265,7 @@ class Pipeline:
         reference = self._segmenter.reference_bgr
         if self._meter is None or self._meter.reference_bgr is not reference:
             self._meter = ChangeMeter(reference, self.geometry.resized(reference.shape[1::-1]))
-        return self._meter.measure(light.evened_out(frame_bgr))
+        return self._meter.measure(light.evened_out(frame_bgr), light.excess_noise)
 
     def _people_of(self, mask) -> Figures:
         """The foreground, its parts joined and specks dropped, with each pixel's person's height.

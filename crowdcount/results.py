@@ -19,7 +19,7 @@ COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
-UNRELIABLE = ("learning", "light_change", "camera_moved", "blank", "frozen")
+UNRELIABLE = ("learning", "light_change", "camera_moved", "noisy", "blank", "frozen")
 #: Type of a column's values; a time like them where it holds times.
 Column = type[int] | type[float] | type[str] | datetime
 #: Of Parquet files: what is held in memory until it is written.

@@ -25,6 +25,8 @@ QUANTITIES = (
     *(Quantity(f"gradients_{least}", "edges", "h²", additive=True) for least in GRADIENTS),
 )
 
+#: What noise adds to a change, in median deviations of it.
+_PER_NOISE = 4.5
 _CLASSES = np.searchsorted(CHANGES, np.arange(256), side="right").astype(np.uint8)
 
 
@@ -48,8 +50,10 @@ class ChangeMeter:
         areas = 1.0 / np.square(self.geometry.person_height, dtype=np.float32)
         return areas.ravel().astype(np.float64)  # as bincount would make them each time
 
-    def measure(self, frame_bgr: np.ndarray) -> np.ndarray:
+    def measure(self, frame_bgr: np.ndarray, excess_noise: float = 0.0) -> np.ndarray:
         """Measure a frame (H, W, 3) uint8 whose light is evened out to that of the empty scene.
+
+        Of each change `_PER_NOISE` times the noise is taken that exceeds the usual one, grey levels.
 
         Returns
         -------
@@ -60,7 +64,8 @@ class ChangeMeter:
         """
         roi = self.geometry.roi
         b, g, r = cv2.split(cv2.absdiff(frame_bgr, self.reference_bgr))
-        change = cv2.LUT(cv2.max(cv2.max(b, g), r), _CLASSES)
+        change = cv2.subtract(cv2.max(cv2.max(b, g), r), round(_PER_NOISE * excess_noise))
+        change = cv2.LUT(change, _CLASSES)
         changed = np.flatnonzero((change > 0) & roi)
         areas = self._sums(changed, change.ravel().take(changed) - 1, len(CHANGES))
 

@@ -28,6 +28,9 @@ LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
 RESTLESS = 8.0
 #: Changed share of the scene beyond which the light has changed, not the people moved.
 LIGHT_CHANGE_SHARE = 0.6
+#: What noise adds to a difference from the empty scene: so many times its excess over the usual one. Where
+#: that is more than so many grey levels, counts are not to be relied on.
+PER_NOISE, NOISY = 6.0, 20.0
 #: A sudden change of a channel's gain by more than this factor is a light change too.
 LIGHT_CHANGE_GAIN = 1.25
 #: Light and camera are looked at out of turn in a frame of which twice as much is foreground as before, and
@@ -59,7 +62,7 @@ class Foreground:
     mask : (H, W) bool
         True where the frame shows something that the empty scene does not.
     flags : tuple of str
-        "learning" (no background yet: the mask is empty), "light_change", "camera_moved".
+        "learning" (no background yet: the mask is empty), "light_change", "camera_moved", "noisy".
     light : Light or None
         Of the frame, as last looked at; None while there is no background.
     """
@@ -111,6 +114,8 @@ class MedianBackground:
     ----------
     empty : EmptyScene or None
         As last learnt; None before.
+    meter : LightMeter
+        Of the empty scene as last learnt.
     known : EmptyScene or None
         Stays wherever it is still seen when the scene is learnt anew, see `still_seen`.
     n_frames : int
@@ -141,10 +146,20 @@ class MedianBackground:
         self.empty = EmptyScene(image, np.clip(3.5 * noise, 10, 80).astype(np.uint8))
         if self.known is not None:
             self.empty = still_seen(self.known, self.empty, frames)
-        image, threshold = self.empty.image_bgr, cv2.merge([self.empty.threshold] * 3)
-        # not saturated above: in less light white is darker than what may pass for white
-        self._limits = cv2.subtract(image, threshold), cv2.add(image, threshold, dtype=cv2.CV_16U)
+        self.meter = LightMeter(self.empty.image_bgr, frames)
+        self._limits = self._limits_at(self.empty.threshold)
         self._light = None
+
+    def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
+        """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
+        image, threshold = self.empty.image_bgr, cv2.merge([threshold] * 3)
+        # not saturated above: in less light white is darker than what may pass for white
+        return cv2.subtract(image, threshold), cv2.add(image, threshold, dtype=cv2.CV_16U)
+
+    def _widened(self, excess_noise: float) -> np.ndarray:
+        """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""
+        threshold = np.hypot(self.empty.threshold, np.float32(PER_NOISE * excess_noise))
+        return np.minimum(threshold, 255).astype(np.uint8)
 
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
@@ -166,7 +181,9 @@ class MedianBackground:
         """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
         if light is not self._light:  # so that not every frame need be evened out
             self._light = light
-            images = self.empty.image_bgr, *self._limits
+            noise = light.excess_noise
+            limits = self._limits_at(self._widened(noise)) if noise else self._limits
+            images = self.empty.image_bgr, *limits
             self._lit, *self._range = (light.cast_on(image) for image in images)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
@@ -323,7 +340,6 @@ class Segmenter:
         self._known, self._keeps_known, self._first = known, not through_crowds, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
-        self._meter = None
         self._light = None  # of the last look since the scene was learnt
         self._n_at_look = 0  # pixels that were foreground then
         self._recent, self._n_flickers = [], 0
@@ -411,7 +427,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
         former = self._light
-        if looking or former is None:
+        if looking or former is None or self._shaken:  # a shifted frame seems noisy
             self._light = self._light_of(frame_bgr)
         foreground, n_changed = self._segmented(frame_bgr)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
@@ -434,6 +450,8 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved or self._shaken:
             flags.add("camera_moved")
+        if not flags and PER_NOISE * self._light.excess_noise > NOISY:
+            flags.add("noisy")
         return Foreground(foreground, tuple(sorted(flags)), self._light)
 
     def _keep(self, frame_bgr) -> None:
@@ -447,9 +465,7 @@ class Segmenter:
         return foreground, np.count_nonzero(foreground)
 
     def _light_of(self, frame_bgr) -> Light:
-        if self._meter is None or self._meter.reference_bgr is not self.reference_bgr:
-            self._meter = LightMeter(self.reference_bgr)
-        return self._meter.measure(frame_bgr)
+        return self._model.meter.measure(frame_bgr)
 
     def _has_jumped(self, former: Light | None) -> bool:
         """Whether a channel is much brighter or darker than it was in the light before."""

@@ -1,5 +1,7 @@
-"""The light of a frame against that of the empty scene: over all, and in each part of the image."""
+"""The light of a frame against the empty scene's, over all and in each part of the image, and its noise."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +14,9 @@ ROWS, COLUMNS, SAMPLES = 12, 16, 4
 LARGEST_DRIFT = 0.25
 #: What is as dark as this, or as bright, says nothing about the light; and the darkest that light can be.
 _DARK, _SATURATED, _LEAST_GAIN = 12, 250, 0.05
+#: Noise is unusual beyond so many times what it was in the frames from which the scene was learnt: a crowd
+#: that fills nearly half of the scene, here and there as bright as the ground, seems to have as much.
+_UNUSUAL = 1.5
 #: Of fewer pixels, those that noise has made brighter than dark, the light seems to jump.
 _LEAST_SHARE = 0.02
 
@@ -28,11 +33,15 @@ class Light:
         Factor by which each part of the image is, besides.
     size_wh : (int, int)
         Width and height of the image, pixels.
+    excess_noise : float
+        By how much brightness scatters more than is usual in the scene, grey levels of the empty scene: the
+        root of the difference of the squares of two median absolute deviations. 0 where it is usual.
     """
 
     gains: np.ndarray
     local: np.ndarray
     size_wh: tuple[int, int]
+    excess_noise: float = 0.0
 
     @cached_property
     def factors(self) -> np.ndarray:
@@ -63,9 +72,11 @@ class LightMeter:
     ----------
     reference_bgr : (H, W, 3) uint8
         The empty scene.
+    frames : iterable of (H, W, 3) uint8
+        Whose median noise is usual there. Without any, none is unusual.
     """
 
-    def __init__(self, reference_bgr: np.ndarray):
+    def __init__(self, reference_bgr: np.ndarray, frames: Iterable[np.ndarray] = ()):
         self.reference_bgr = reference_bgr
         height, width = reference_bgr.shape[:2]
         rows, columns = (
@@ -78,6 +89,9 @@ class LightMeter:
         self._is_usable = _is_usable(sampled)
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
         self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + _DARK)
+        self._level = 1 / (3 * self._inverse_total)
+        noises = [self._seen(frame)[2] for frame in frames]
+        self._usual_noise = float(np.median(noises)) if noises else math.inf
 
     def measure(self, frame_bgr: np.ndarray) -> Light:
         """The light of a frame (H, W, 3) uint8.
@@ -85,6 +99,12 @@ class LightMeter:
         Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where they
         are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
         """
+        gains, local, noise = self._seen(frame_bgr)
+        excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
+        return Light(gains, local, frame_bgr.shape[1::-1], excess)
+
+    def _seen(self, frame_bgr) -> tuple[np.ndarray, np.ndarray, float]:
+        """Gains, local light, and the median deviation from these, grey levels, but of what is no drift."""
         sampled = frame_bgr.ravel().take(self._places)
         gains = np.ones(3, np.float32)
         usable = np.flatnonzero(self._is_usable & _is_usable(sampled))
@@ -96,11 +116,13 @@ class LightMeter:
         ratios = ((brightness + _DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
         n_usable = is_drift.sum(axis=1)
-        ratios = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
-        median = ratios[np.arange(len(ratios)), n_usable // 2]
+        ascending = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
+        median = ascending[np.arange(len(ascending)), n_usable // 2]
         local = np.where(n_usable > 0.3 * SAMPLES**2, median, np.float32(1)).reshape(ROWS, COLUMNS)
         local = cv2.GaussianBlur(local, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
-        return Light(gains, local, frame_bgr.shape[1::-1])
+        deviations = np.abs(ratios - local.reshape(-1, 1)) * self._level.reshape(ratios.shape)
+        deviations = deviations[is_drift]
+        return gains, local, float(np.median(deviations)) if len(deviations) else 0.0
 
 
 def _is_usable(sampled):

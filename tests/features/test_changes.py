@@ -75,3 +75,15 @@ def test_regions_add_up_and_the_outside_does_not_count(geometry, empty):
     elsewhere = empty.copy()
     elsewhere[:2] = 255
     assert not ChangeMeter(empty, geometry).measure(elsewhere)[:, : len(CHANGES)].any()
+
+
+def test_less_what_noise_adds(geometry, empty):
+    meter = ChangeMeter(empty, geometry)
+    noise = np.random.default_rng(1).integers(-13, 14, empty.shape)
+    frame = np.clip(empty + noise, 0, 255).astype(np.uint8)
+    frame[10:30, 20:44] += 60
+    areas = meter.measure(frame)[0, : len(CHANGES)]
+    assert areas[:3].sum() > 1
+    calmer = meter.measure(frame, excess_noise=3.0)[0, : len(CHANGES)]
+    assert calmer[:3].sum() == 0
+    assert calmer[3:].sum() > 0.9 * areas[4]

@@ -51,6 +51,30 @@ class TestMeter:
     def test_what_is_hidden_or_changed_much_keeps_its_light(self, meter):
         assert (meter.measure(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).local == 1).all()
 
+    def test_noise_in_excess_of_the_usual_despite_people_and_light(self):
+        rng = np.random.default_rng(1)
+
+        def noisy(spread, *view):
+            frame = seen(*view)
+            return np.clip(frame + rng.normal(0, spread, frame.shape), 0, 255).astype(np.uint8)
+
+        meter = LightMeter(seen(), [noisy(2) for _ in range(8)])
+        assert meter.measure(noisy(2, 1.0, PEOPLE)).excess_noise == 0
+        # of the mean of three channels, weighed alike, .674 standard deviations are the median deviation
+        expected = np.sqrt((10 * 0.674) ** 2 - (1.5 * 2 * 0.674) ** 2) / np.sqrt(3)
+        for gain in (1.0, 0.7):
+            found = meter.measure(noisy(10 * gain, gain, PEOPLE)).excess_noise
+            assert found == pytest.approx(expected, rel=0.15)
+        assert LightMeter(seen()).measure(noisy(10)).excess_noise == 0
+
+    def test_a_third_of_the_scene_full_of_people_is_no_noise(self):
+        rng = np.random.default_rng(2)
+        frames = [np.clip(seen() + rng.normal(0, 2, (HEIGHT, WIDTH, 3)), 0, 255).astype(np.uint8)] * 3
+        crowd = frames[0].copy()
+        for left in range(0, WIDTH, 16):
+            crowd[:, left : left + 5] = rng.integers(10, 240, (1, 1, 3))
+        assert LightMeter(seen(), frames).measure(crowd).excess_noise == 0
+
     @pytest.mark.parametrize("shape", [(32, 32, 3), (40, 500, 3)])
     def test_of_frames_of_any_shape(self, shape):
         frame = np.full(shape, 100, np.uint8)

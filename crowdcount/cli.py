@@ -67,6 +67,8 @@ class _CommandLine(click.Group):
         return list(self.commands)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if any(re.fullmatch("(--[a-z-]+=)?", arg) for arg in args):
+            raise click.UsageError("an argument is empty: a shell variable without a value? fill it in", ctx)
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if args and args[0] not in {*self.commands, *own}:
             self._check_first(ctx, args[0])

@@ -314,6 +314,15 @@ class TestPlan:
         assert tuple(option.type.choices) == FORMATS
 
 
+@pytest.mark.parametrize("command", ["''", "batch .. -o ''", "../street.avi -m ''", "../street.avi --scene="])
+def test_an_empty_argument_names_nothing(here, run, command):
+    """Path("") is the working folder: a batch was written there."""
+    code, stdout, stderr = run(command)
+    assert (code, stdout) == (2, "")
+    assert "an argument is empty" in stderr
+    assert only(here) == []
+
+
 class TestMisspeltCommands:
     @pytest.mark.parametrize(
         ("command", "said"),

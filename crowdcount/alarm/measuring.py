@@ -17,7 +17,7 @@ from ..learning.datasets import csv_lines, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene
-from ..video import Frame, Position, open_source, read_ahead
+from ..video import Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.
 KIND = "alarm"
@@ -121,6 +121,7 @@ def open_measuring(
     ------
     DatasetError, VideoError, SceneError
     """
+    check_window(start, end, every)
     if is_table(source):
         columns, rows = _read_table(Path(source), fps or ASSUMED_RATE)
         within = [

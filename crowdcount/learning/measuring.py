@@ -122,14 +122,14 @@ def measure(
             )
         return _ready_made(dataset, wanted)
     with open_source(dataset.source, fps=dataset.fps) as source:
-        if scene is None and dataset.scene_files:
-            scene = import_scene(*dataset.scene_files)
-        overview = Overview(source, scene)
-        scene = overview.scene
         rate = source.info.fps or ASSUMED_RATE
         if directions:
             check_rate(source.info.name, rate)
             check_directions(dataset)
+        if scene is None and dataset.scene_files:
+            scene = import_scene(*dataset.scene_files)
+        overview = Overview(source, scene)
+        scene = overview.scene
         if model is None:
             pipeline = Pipeline(scene, rate, directions=directions)
         else:

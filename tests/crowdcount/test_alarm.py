@@ -22,6 +22,7 @@ from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.model import load_model
+from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
 from crowdcount.video import Position
 
@@ -608,7 +609,10 @@ def test_a_change_of_light_neither_raises_nor_clears_an_alarm(changed_clip, alar
     assert not held[[event.frame for event in summary.events]].any()
 
 
-def test_nothing_is_left_of_a_window_without_frames(clip, alarm_file, tmp_path):
+def test_a_window_without_frames_is_refused_before_the_look_and_nothing_is_left(
+    clip, alarm_file, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Overview, "__init__", lambda *_: pytest.fail("looked at the footage"))
     with pytest.raises(VideoError, match="must lie behind the start"):
         watch(str(clip[0]), alarm_file[0], str(tmp_path / "e.csv"), start=Position(9), end=Position(5))
     assert list(tmp_path.iterdir()) == []

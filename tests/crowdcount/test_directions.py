@@ -15,6 +15,7 @@ from crowdcount.learning import fitting, regressors
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.directions import by_direction, track_speeds
 from crowdcount.model import load_model
+from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
 from crowdcount.scene import load_scene, parse_axis, scene_from
 
@@ -203,7 +204,10 @@ class TestTraining:
         with pytest.raises(DatasetError, match=r"line 2: expected a right of 0 or more"):
             load_dataset(clip, counts=table)
 
-    def test_counts_without_directions_and_slow_images_are_refused(self, clip, street, tmp_path):
+    def test_counts_without_directions_and_slow_images_are_refused_before_the_look(
+        self, clip, street, tmp_path, monkeypatch
+    ):
+        monkeypatch.setattr(Overview, "__init__", lambda *_: pytest.fail("looked at the footage"))
         table = tmp_path / "counts.csv"
         table.write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(30)))
         result = run("train", clip, "--counts", table, "-m", tmp_path / "m.npz",

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import WholeWrites, output_errors, partial_path
+from .storage import WholeWrites, input_errors, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 DIRECTIONS = ("right", "left")
@@ -402,11 +402,8 @@ def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
     readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
     if path.suffix not in readers:
         raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path.name}; rename it")
-    try:
+    with input_errors(path, DatasetError):
         yield from readers[path.suffix](path)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise DatasetError(f"cannot read {path}: {why}; check its name and permissions") from error
 
 
 def _row(place: str, cells: object) -> FrameCount:

@@ -50,6 +50,16 @@ def output_errors(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
+def input_errors(path: str | Path, kind: type[CrowdCountError]) -> Iterator[None]:
+    """Turn every OSError of the body into a `kind` that says in one line why `path` cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise kind(f"cannot read {path}: {why}; check its name and permissions") from error
+
+
+@contextmanager
 def atomic_path(path: str | Path, folder: Path | None = None) -> Iterator[Path]:
     """Write a file that appears under its name only when it is whole.
 
@@ -322,12 +332,8 @@ def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[
     CrowdCountError
         Of class `error`, one line, when it cannot be read or is larger.
     """
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as reason:
-        why = (reason.strerror or str(reason)).lower()
-        raise error(f"cannot read {path}: {why}; check its name and permissions") from None
+    with input_errors(path, error), Path(path).open("rb") as file:
+        content = file.read(most + 1)
     if len(content) > most:
         raise error(f"{path} is larger than any {kind} ({most >> 20} MiB); {advice}")
     return content

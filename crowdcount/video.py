@@ -47,7 +47,7 @@ import cv2
 import numpy as np
 
 from .errors import VideoError
-from .storage import is_utf8
+from .storage import input_errors, is_utf8
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
@@ -332,7 +332,7 @@ def open_source(
     if "://" in text:
         return _LiveSource(text, fps, timeout_s, reconnect_s)
     if os.path.isdir(text):
-        with _reading(text):
+        with input_errors(text, VideoError):
             paths = _images(Path(text).iterdir())
         return _ImageSource(paths, text, fps)
     if os.path.exists(text):
@@ -903,19 +903,10 @@ def _check_file(path: Path) -> None:
     """What can be said of a file before FFmpeg is asked."""
     if not path.is_file():
         raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
-    with _reading(path), path.open("rb") as file:
+    with input_errors(path, VideoError), path.open("rb") as file:
         empty = not file.read(1)
     if empty:
         raise VideoError(f"{path} is empty (0 bytes); record or copy it again")
-
-
-@contextmanager
-def _reading(path: str | Path) -> Iterator[None]:
-    """Turn every OSError of the body into a VideoError."""
-    try:
-        yield
-    except OSError as error:
-        raise VideoError(f"{path} cannot be read ({error.strerror}); check its permissions") from error
 
 
 def _images(paths: Iterable[Path]) -> list[Path]:

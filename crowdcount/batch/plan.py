@@ -13,6 +13,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
+from ..storage import input_errors
 
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
@@ -230,12 +231,8 @@ def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]
         elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
             yield given, given.replace(os.sep, "/")
         else:
-            try:
+            with input_errors(given, BatchError):
                 content = Path(given).read_bytes()
-            except OSError as error:
-                raise BatchError(
-                    f"{given} cannot be read ({error.strerror}); check its permissions"
-                ) from error
             yield from _listed(content, given, Path(given).parent)
 
 

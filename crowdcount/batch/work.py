@@ -20,7 +20,7 @@ from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
-from ..storage import atomic_path, load_arrays, save_arrays
+from ..storage import atomic_path, input_errors, load_arrays, save_arrays
 from ..video import Landmark, Position, open_source
 from .containers import creation_time
 from .segments import Segment
@@ -99,7 +99,7 @@ def examine(path: str, timezone: str | None, report: Report) -> dict:
     VideoError
         When it is no video that decodes.
     """
-    try:
+    with input_errors(path, VideoError):
         before = os.stat(path)
         with open_source(path) as source:
             info = source.info
@@ -109,10 +109,6 @@ def examine(path: str, timezone: str | None, report: Report) -> dict:
                 digest.update(chunk)
                 report(0, None)
         recorded = creation_time(path)
-    except OSError as error:
-        raise VideoError(
-            f"{path} cannot be read ({error.strerror}); check its place and permissions"
-        ) from error
     if recorded is not None:
         recorded = recorded.astimezone(ZoneInfo(timezone or "UTC")).replace(tzinfo=None)
     return {
@@ -322,11 +318,7 @@ def _check_digest(path: str, digest: str | None) -> None:
 
 
 def _check_unchanged(job: Job) -> None:
-    try:
+    with input_errors(job.path, VideoError):
         found = os.stat(job.path)
-    except OSError as error:
-        raise VideoError(
-            f"{job.path} cannot be read ({error.strerror}); check its place and permissions"
-        ) from error
     if (found.st_size, found.st_mtime_ns) != (job.size, job.mtime_ns):
         raise VideoError(f"{job.path} changes while it is counted; count it again when its recording is over")

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import DatasetError
 from ..scene import Scene
-from ..storage import read_mat, read_npz
+from ..storage import input_errors, read_mat, read_npz
 from ..video import IMAGE_SUFFIXES, SourceInfo, open_source
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
@@ -583,7 +583,8 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     its mark, or Windows-1252.
     """
     try:
-        text = _text(path)
+        with input_errors(path, DatasetError):
+            text = _text(path)
         first = next((line for line in text.splitlines() if line.strip()), "")
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -592,9 +593,6 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if delimiter == ";":
                     cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
                 yield lines.line_num, cells
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise DatasetError(f"cannot read {path}: {why}; check its name and permissions") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise DatasetError(
             f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"

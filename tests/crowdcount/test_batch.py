@@ -320,7 +320,7 @@ class TestFaults:
         (tmp_path / "list").write_text("absent.avi\n")
         code, _, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")
         assert code == 1
-        assert "absent.avi cannot be read (No such file or directory)" in stderr
+        assert "absent.avi: no such file or directory; check its name" in stderr
 
     @pytest.mark.parametrize(
         ("how", "limits", "reason"),

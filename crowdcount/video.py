@@ -126,8 +126,8 @@ class Position:
 class Landmark:
     """A frame of a file that is found at once: its 0-based number and its time stamp in the container (s).
 
-    ``key`` is the number of the frame from which a seek to it decodes. Made by :meth:`VideoSource.landmarks`,
-    to start a later pass from.
+    ``key`` is the number of the frame from which a seek to it is likely to decode, 0 where nobody looked.
+    Made by :meth:`VideoSource.landmarks`, to start a later pass from.
     """
 
     frame: int
@@ -216,7 +216,8 @@ class VideoSource(ABC):
     def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
         """The images (H, W, 3) uint8 of landmarks in increasing order; None for one that does not decode.
 
-        The same that passes from there begin with. Decoded once is what lies between two of one key frame.
+        They are those that passes from there begin with. Frames between two landmarks that a seek to the
+        later one would decode anew are decoded once.
         """
         for mark in marks:
             with closing(self.frames(mark)) as found:

@@ -47,6 +47,7 @@ LOOK_FRAMES = 10
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
 _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
+_NEIGHBOURS = np.ones((3, 3), np.uint8)
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
 _AT_A_TIME = 1 << 12
 
@@ -105,10 +106,10 @@ class MedianBackground:
     ----------
     rate : float
         Frames per second, for the speed of absorption.
-    through_crowds : bool
-        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more: counts
-        in any scene gain by it, those of a model of one camera do not
-        (docs/decisions/2026-11-22-any-scene.md).
+    any_scene : bool
+        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more, and let
+        its edges be a little beside where they were: counts in any scene gain by both, those of a model of
+        one camera do not (docs/decisions/2026-11-22-any-scene.md).
 
     Attributes
     ----------
@@ -122,8 +123,11 @@ class MedianBackground:
         Frames seen so far: each `window_step`-th is kept.
     """
 
-    def __init__(self, rate: float, through_crowds: bool = False):
-        self._through_crowds = through_crowds
+    def __init__(self, rate: float, any_scene: bool = False):
+        self._any_scene = any_scene
+        # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
+        # and besides beyond so much of the way to its darkest and its brightest neighbour
+        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (3.5, 10, 0.0)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
         self.empty = self.known = None
@@ -140,10 +144,11 @@ class MedianBackground:
         image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
-        if self._through_crowds and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
+        if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
             settle(image, frames, restless)
             noise = noise_of(frames, image)
-        self.empty = EmptyScene(image, np.clip(3.5 * noise, 10, 80).astype(np.uint8))
+        threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
+        self.empty = EmptyScene(image, threshold)
         if self.known is not None:
             self.empty = still_seen(self.known, self.empty, frames)
         self.meter = LightMeter(self.empty.image_bgr, frames)
@@ -153,8 +158,12 @@ class MedianBackground:
     def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
         """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
         image, threshold = self.empty.image_bgr, cv2.merge([threshold] * 3)
+        darkest, brightest = (
+            cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
+            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
+        )
         # not saturated above: in less light white is darker than what may pass for white
-        return cv2.subtract(image, threshold), cv2.add(image, threshold, dtype=cv2.CV_16U)
+        return cv2.subtract(darkest, threshold), cv2.add(brightest, threshold, dtype=cv2.CV_16U)
 
     def _widened(self, excess_noise: float) -> np.ndarray:
         """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""
@@ -311,6 +320,10 @@ def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
     return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
 
 
+def _is_noisy(light: Light) -> bool:
+    return PER_NOISE * light.excess_noise > NOISY
+
+
 class Segmenter:
     """Foreground of the frames of one camera, in order.
 
@@ -320,24 +333,24 @@ class Segmenter:
         Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
-    through_crowds : bool
+    any_scene : bool
         See `MedianBackground`.
     known : EmptyScene, optional
         As the camera is known to show it: footage that shows another view from the beginning is of a camera
         that has moved. By default as it is first learnt, but of one moment.
 
-    While the camera is in its place, and unless through crowds, the known scene stays wherever it is still
+    While the camera is in its place, and but for any scene, the known scene stays wherever it is still
     seen: who sits somewhere half of the time is no part of it, and a model counts in the scene in which it
     was trained (docs/decisions/2026-11-22-empty-scene.md).
     """
 
     def __init__(
-        self, rate: float, roi: np.ndarray, through_crowds: bool = False, known: EmptyScene | None = None
+        self, rate: float, roi: np.ndarray, any_scene: bool = False, known: EmptyScene | None = None
     ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
-        self._model = MedianBackground(rate, through_crowds)
-        self._known, self._keeps_known, self._first = known, not through_crowds, None
+        self._model = MedianBackground(rate, any_scene)
+        self._known, self._keeps_known, self._first = known, not any_scene, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._light = None  # of the last look since the scene was learnt
@@ -427,7 +440,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
         former = self._light
-        if looking or former is None or self._shaken:  # a shifted frame seems noisy
+        if looking or former is None or _is_noisy(former):  # as a knock makes it for a moment
             self._light = self._light_of(frame_bgr)
         foreground, n_changed = self._segmented(frame_bgr)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
@@ -450,7 +463,7 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved or self._shaken:
             flags.add("camera_moved")
-        if not flags and PER_NOISE * self._light.excess_noise > NOISY:
+        if not flags and _is_noisy(self._light):
             flags.add("noisy")
         return Foreground(foreground, tuple(sorted(flags)), self._light)
 

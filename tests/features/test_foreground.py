@@ -137,8 +137,8 @@ class TestMasks:
         found = learnt(rate, clip).apply(clip[0])
         assert overlap(found.mask, person) > 0.7
 
-    @pytest.mark.parametrize("through_crowds", [False, True])
-    def test_show_people_where_others_pass_most_of_the_time(self, through_crowds):
+    @pytest.mark.parametrize("any_scene", [False, True])
+    def test_show_people_where_others_pass_most_of_the_time(self, any_scene):
         camera, rng = Camera(), np.random.default_rng(3)
         path, clip = (slice(50, 110), slice(20, 140)), []
         for _ in range(LEARNING_FRAMES):  # clothes, mostly dark, hide two thirds of the path
@@ -146,12 +146,12 @@ class TestMasks:
             for left in rng.permutation(np.arange(20, 140, 10))[:8]:
                 frame[path[0], left : left + 10] = rng.uniform(0, 85) + rng.integers(0, 20, 3)
             clip.append(frame)
-        segmenter = Segmenter(HIGH, ROI, through_crowds)
+        segmenter = Segmenter(HIGH, ROI, any_scene)
         segmenter.learn(clip)
         person = person_mask(80, 105)
         found = segmenter.apply(camera(person)).mask
-        assert (overlap(found, person) > 0.7) == through_crowds
-        if through_crowds:
+        assert (overlap(found, person) > 0.7) == any_scene
+        if any_scene:
             assert segmenter.apply(camera()).mask.mean() < 0.02
 
     def test_leaves_that_sway_are_no_people_who_pass(self):
@@ -164,15 +164,25 @@ class TestMasks:
             frame[tree][leaves] = leaf + rng.integers(0, 40, (leaves.sum(), 1), dtype=np.uint8)
             clip.append(frame)
         shares = []
-        for through_crowds in (False, True):
-            segmenter = Segmenter(HIGH, ROI, through_crowds)
+        for any_scene in (False, True):
+            segmenter = Segmenter(HIGH, ROI, any_scene)
             segmenter.learn(clip)
             shares.append(np.mean([segmenter.apply(frame).mask[tree].mean() for frame in clip[::6]]))
         assert shares[1] <= shares[0] + 0.05
 
-    def test_are_the_same_in_empty_places_whether_they_look_through_crowds_or_not(self):
+    def test_edges_may_be_a_little_beside_where_they_were_in_any_scene(self):
+        camera, shares = Camera(), []
+        for any_scene in (False, True):
+            segmenter = Segmenter(HIGH, ROI, any_scene)
+            segmenter.learn([camera() for _ in range(20)])
+            beside = cv2.warpAffine(camera(), np.float32([[1, 0, 0.4], [0, 1, 0]]), (WIDTH, HEIGHT))
+            shares.append(segmenter.apply(beside).mask.mean())
+        assert shares[0] > 0.002
+        assert shares[1] == 0
+
+    def test_are_about_the_same_in_empty_places_of_any_scene(self):
         clip = list(walk(Camera(), 60))
-        plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, through_crowds=True)
+        plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, any_scene=True)
         for segmenter in (plain, through):
             segmenter.learn([frame for frame, _ in clip])
         for frame, truth in clip[::10]:
@@ -221,10 +231,10 @@ class TestKnownScene:
 
     @pytest.mark.parametrize("gain", [0.7, 1.0, 1.2])
     @pytest.mark.parametrize(
-        ("share", "through_crowds", "stays"), [(0.8, False, True), (0.8, True, False), (0.95, False, False)]
+        ("share", "any_scene", "stays"), [(0.8, False, True), (0.8, True, False), (0.95, False, False)]
     )
-    def test_stays_where_it_is_seen_in_a_tenth_of_the_frames(self, share, through_crowds, stays, gain):
-        segmenter = Segmenter(HIGH, ROI, through_crowds, self.known())
+    def test_stays_where_it_is_seen_in_a_tenth_of_the_frames(self, share, any_scene, stays, gain):
+        segmenter = Segmenter(HIGH, ROI, any_scene, self.known())
         segmenter.learn(list(self.clip(60, share, gain)))
         camera, walker = Camera(), person_mask(40, 60)
         found = segmenter.apply(camera(walker, self.SITTER, gain=gain))
@@ -429,7 +439,7 @@ class TestNoise:
         flags = [segmenter.apply(noisy(camera(), 20 if 20 <= k < 40 else 0)).flags for k in range(60)]
         assert set(flags[20:40]) == {("noisy",)}
         assert flags[:20] == [()] * 20
-        assert flags[50:] == [()] * 10
+        assert flags[40:] == [()] * 20
 
     def test_is_learnt_with_the_scene(self, empty_scene, noisy):
         segmenter, camera = empty_scene(HIGH)

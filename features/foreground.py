@@ -115,8 +115,8 @@ class MedianBackground:
     ----------
     empty : EmptyScene or None
         As last learnt; None before.
-    meter : LightMeter
-        Of the empty scene as last learnt.
+    meter : LightMeter or None
+        Of that; None before.
     known : EmptyScene or None
         Stays wherever it is still seen when the scene is learnt anew, see `still_seen`.
     n_frames : int
@@ -130,7 +130,7 @@ class MedianBackground:
         self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (3.5, 10, 0.0)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
-        self.empty = self.known = None
+        self.empty = self.known = self.meter = None
         self.n_frames = 0
 
     def learn(self, frames: np.ndarray, for_now: bool = False) -> None:

@@ -152,16 +152,18 @@ class MedianBackground:
         if self.known is not None:
             self.empty = still_seen(self.known, self.empty, frames)
         self.meter = LightMeter(self.empty.image_bgr, frames)
+        image = self.empty.image_bgr
+        self._extremes = [
+            cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
+            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
+        ]
         self._limits = self._limits_at(self.empty.threshold)
         self._light = None
 
     def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
         """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
-        image, threshold = self.empty.image_bgr, cv2.merge([threshold] * 3)
-        darkest, brightest = (
-            cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
-            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
-        )
+        darkest, brightest = self._extremes
+        threshold = cv2.merge([threshold] * 3)
         # not saturated above: in less light white is darker than what may pass for white
         return cv2.subtract(darkest, threshold), cv2.add(brightest, threshold, dtype=cv2.CV_16U)
 

@@ -261,6 +261,14 @@ class TestPlan:
             ("scene x.avi --person 1,2", "expected a person as x,foot_y,height"),
             ("train x.avi", "--model"),
             ("count", "SOURCE"),
+            # Path("") is the working folder: a batch was written there
+            ("''", "an argument is empty"),
+            ("batch .. -o ''", "an argument is empty"),
+            ("../street.avi -m ''", "an argument is empty"),
+            ("../street.avi --scene=", "an argument is empty"),
+            ("evaluat ../street.avi", "neither a file nor a command 'evaluat'; did you mean 'evaluate'?"),
+            ("recalibarte bundled ../street.avi", "did you mean 'recalibrate'?"),
+            ("help", "neither a file nor a command 'help'; crowdcount --help lists the commands"),
         ],
     )
     def test_usage_errors_come_before_any_work(self, run, here, command, said):
@@ -314,30 +322,7 @@ class TestPlan:
         assert tuple(option.type.choices) == FORMATS
 
 
-@pytest.mark.parametrize("command", ["''", "batch .. -o ''", "../street.avi -m ''", "../street.avi --scene="])
-def test_an_empty_argument_names_nothing(here, run, command):
-    """Path("") is the working folder: a batch was written there."""
-    code, stdout, stderr = run(command)
-    assert (code, stdout) == (2, "")
-    assert "an argument is empty" in stderr
-    assert only(here) == []
-
-
 class TestMisspeltCommands:
-    @pytest.mark.parametrize(
-        ("command", "said"),
-        [
-            ("evaluat ../street.avi", "neither a file nor a command 'evaluat'; did you mean 'evaluate'?"),
-            ("recalibarte bundled ../street.avi", "did you mean 'recalibrate'?"),
-            ("help", "neither a file nor a command 'help'; crowdcount --help lists the commands"),
-        ],
-    )
-    def test_are_no_sources(self, here, run, command, said):
-        code, stdout, stderr = run(command)
-        assert (code, stdout) == (2, "")
-        assert said in stderr
-        assert only(here) == []
-
     def test_a_folder_named_like_a_misspelt_command_is_a_source(self, here, made, run):
         (here / "evaluat").mkdir()
         for k, (image, _) in enumerate(street(3)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
+from textwrap import shorten
 from typing import Self
 from zoneinfo import ZoneInfo
 
@@ -211,6 +212,18 @@ def plan_videos(
             " or --include patterns"
         )
     return sorted(found.values(), key=lambda video: _natural(video.path))
+
+
+def check_cameras(cameras: Sequence[CameraRule], videos: Sequence[Video]) -> None:
+    """BatchError for a camera that none of the videos is of: its name or pattern was misspelt."""
+    found = {(video.camera, video.model, video.scene, video.timezone) for video in videos}
+    for rule in cameras:
+        if (rule.name, rule.model, rule.scene, rule.timezone) not in found:
+            names = ", ".join(sorted({video.camera for video in videos if video.problem is None})) or "none"
+            raise BatchError(
+                f"no video fits the camera {(rule.match or rule.name)!r}, found videos of "
+                f"{shorten(names, 200, placeholder=' …')}; correct its name or match, or leave it out"
+            )
 
 
 def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 import sys
 
 import click
+from click.core import ParameterSource
 
 from .common import (
     FAILED,
@@ -114,7 +115,7 @@ def batch(
     Exit codes: 0 all counted, 1 failed, 2 wrong usage, 3 some videos failed, 130 interrupted.
     """
     from ..batch.engines import DaskEngine, LocalEngine, default_workers
-    from ..batch.plan import plan_videos
+    from ..batch.plan import check_cameras, plan_videos
     from ..batch.progress import BatchTerminal
     from ..batch.run import Options, run_batch
     from ..batch.worker import Limits
@@ -123,6 +124,8 @@ def batch(
     if (engine == "dask") != (scheduler is not None):
         raise click.UsageError("--engine dask and --scheduler ADDRESS belong together")
     videos = plan_videos(inputs, patterns=pattern, cameras=camera, include=include, exclude=exclude)
+    if click.get_current_context().get_parameter_source("camera") is ParameterSource.COMMANDLINE:
+        check_cameras(camera, videos)  # the settings file may know cameras that have no videos here
     options = Options(model, scene, every, segment, warm_up, Limits(time_limit, silence, retries))
     with BatchTerminal(quiet) as watcher:
         chosen = DaskEngine(scheduler) if engine == "dask" else LocalEngine(workers or default_workers())

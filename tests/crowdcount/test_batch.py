@@ -260,6 +260,7 @@ class TestCameras:
         Path("crowdcount.toml").write_text(
             '[batch]\nevery = 4\n\n[[batch.camera]]\nname = "north, gate 1"\nmatch = "gate/*"\n'
             'model = "model.npz"\nscene = "scene.json"\ntimezone = "Europe/Rome"\n'
+            '[[batch.camera]]\nname = "switched off today"\n'
         )
         code, *_ = run("batch videos -o out2 --include gate/*")
         assert code == 0
@@ -281,6 +282,14 @@ class TestCameras:
         code, _, stderr = run("batch videos -o out")
         assert code == 2
         assert reason in stderr
+
+    @pytest.mark.parametrize("rule", ["name=hal", "name=hall,match=hal/*,scene=s.json"])
+    def test_a_misspelt_camera_ends_the_batch_before_it_begins(self, own, run, rule):
+        code, _, stderr = run(f"batch {own}/videos -o {own}/new --camera name=gate --camera {rule}")
+        assert (code, stderr.count("\n")) == (1, 1)
+        assert "no video fits the camera 'hal" in stderr
+        assert "found videos of gate, hall; correct its name or match" in stderr
+        assert not (own / "new").exists()
 
     def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run, results):
         code, _, stderr = run(f"batch {own}/videos -o {own}/new --camera name=hall,model=absent.npz")

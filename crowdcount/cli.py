@@ -13,7 +13,7 @@ from . import __version__
 from .commands import COMMANDS
 from .commands.common import FAILED, INTERRUPTED, complain
 from .errors import CrowdCountError
-from .settings import SETTINGS_FILE, load_settings
+from .settings import SETTINGS_FILE, load_settings, name_variables, unknown_variables
 
 #: What ends the work: Ctrl-C, a service manager, and a terminal or connection that is closed.
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -99,7 +99,7 @@ class _CommandLine(click.Group):
 @click.group(
     cls=_CommandLine,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "CROWDCOUNT"},
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`crowdcount VIDEO` is `crowdcount count VIDEO`. An option that is not given is taken from the "
     "environment (CROWDCOUNT_COUNT_EVERY=2), then from ./crowdcount.toml ([count] every = 2).",
 )
@@ -107,8 +107,11 @@ class _CommandLine(click.Group):
 @click.pass_context
 def command_line(context: click.Context) -> None:
     """Count people in footage of fixed cameras, on a CPU, without a neural network."""
+    for line in unknown_variables(_variables):
+        complain(line)
     context.default_map = load_settings(Path(SETTINGS_FILE), command_line)
 
 
 for _command in COMMANDS:
     command_line.add_command(_command)
+_variables = name_variables(command_line)

@@ -1,11 +1,43 @@
-"""Settings of the command line that are kept in a file: crowdcount.toml in the working folder."""
+"""What the command line is told besides its options: environment variables, and crowdcount.toml."""
 
+import difflib
+import os
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
 SETTINGS_FILE = "crowdcount.toml"
+PREFIX = "CROWDCOUNT"
+#: Variables that are no option's: where tests and benchmarks find the data sets.
+_OF_OTHERS = {"CROWDCOUNT_DATA"}
+
+
+def name_variables(group: click.Group, prefix: str = PREFIX) -> list[str]:
+    """Let a group's commands read their options from the environment; returns the names of the variables.
+
+    They have the command and the option's long name: CROWDCOUNT_COUNT_EVERY.
+    """
+    names = []
+    for name, command in group.commands.items():
+        own = f"{prefix}_{name.upper()}"
+        if isinstance(command, click.Group):
+            names += name_variables(command, own)
+            continue
+        for key, option in _options_of(command).items():
+            option.envvar = f"{own}_{key.upper().replace('-', '_')}"
+            names.append(option.envvar)
+    return names
+
+
+def unknown_variables(known: Iterable[str]) -> Iterator[str]:
+    """A line for each variable of the environment that is named as ours are, but misspelt."""
+    for name in sorted({*os.environ} - {*known} - _OF_OTHERS):
+        if name.startswith(f"{PREFIX}_"):
+            near = difflib.get_close_matches(name, known, 1, cutoff=0.9)
+            advice = f"did you mean {near[0]}?" if near else f"expected {PREFIX}_COMMAND_OPTION"
+            yield f"the environment variable {name} is no option's and has no effect; {advice}"
 
 
 def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]]:
@@ -57,8 +89,12 @@ def _tables(content: dict, group: click.Group, where: str) -> dict[str, dict[str
     return settings
 
 
+def _options_of(command: click.Command) -> dict[str, click.Option]:
+    return {option_key(option): option for option in command.params if isinstance(option, click.Option)}
+
+
 def _options(table: dict, command: click.Command, where: str) -> dict[str, object]:
-    options = {option_key(option): option for option in command.params if isinstance(option, click.Option)}
+    options = _options_of(command)
     settings = {}
     for key, value in table.items():
         if key not in options:

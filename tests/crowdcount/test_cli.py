@@ -702,6 +702,35 @@ class TestSettings:
         assert last == ["12", "0.96", "2024-05-01T08:00:00.960"]
 
     @pytest.mark.parametrize(
+        ("variable", "command", "said"),
+        [
+            ("CROWDCOUNT_COUNT_RECONNECT", "../street.avi", "'--reconnect'"),
+            ("CROWDCOUNT_SUGGEST_FRAMES", "suggest ../street.avi", "'-n' / '--frames'"),
+            ("CROWDCOUNT_ALARM_RUN_RAISE_AFTER", "alarm run ../street.avi -m a.npz", "'--raise-after'"),
+        ],
+    )
+    def test_variables_are_named_like_the_options(self, run, monkeypatch, variable, command, said):
+        monkeypatch.setenv(variable, "many")
+        code, _, stderr = run(command)
+        assert code == 2
+        assert f"Invalid value for {said}" in stderr
+        assert "has no effect" not in stderr
+
+    def test_misspelt_variables_are_told(self, run, monkeypatch):
+        monkeypatch.setenv("CROWDCOUNT_DATA", "/data")  # of the tests and benchmarks
+        monkeypatch.setenv("CROWDCOUNT_VERSION", "1.2")  # as images of containers have it
+        monkeypatch.setenv("CROWDCOUNT_COUNT_OUTPTU", "a.csv")
+        code, stdout, stderr = run(f"{COUNT} -o - --end 1 -q")
+        assert (code, stdout.count("\n")) == (0, 2)
+        first, second = stderr.splitlines()
+        assert first == (
+            "crowdcount: the environment variable CROWDCOUNT_COUNT_OUTPTU is no option's and has no effect; "
+            "did you mean CROWDCOUNT_COUNT_OUTPUT?"
+        )
+        assert "CROWDCOUNT_VERSION is no option's" in second
+        assert "expected CROWDCOUNT_COMMAND_OPTION" in second
+
+    @pytest.mark.parametrize(
         ("text", "said"),
         [
             ("[count]\nevrey = 2", "[count]: there is no option 'evrey'"),

@@ -71,12 +71,16 @@ class _CommandLine(click.Group):
             raise click.UsageError("an argument is empty: a shell variable without a value? fill it in", ctx)
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if args and args[0] not in {*self.commands, *own}:
-            self._check_first(ctx, args[0])
+            self._check_first(ctx, args[0], own)
             args = ["count", *args]
         return super().parse_args(ctx, args)
 
-    def _check_first(self, ctx: click.Context, word: str) -> None:
-        """click.UsageError for a word that is no source: it was meant as a command."""
+    def _check_first(self, ctx: click.Context, word: str, own: set[str]) -> None:
+        """click.UsageError for a word that is no source: it was meant as a command, or an own option."""
+        options = own.union(*(option.opts for option in self.commands["count"].params))
+        near = difflib.get_close_matches(word, options, 1)
+        if near and near[0] in own and word.startswith("--"):
+            raise click.NoSuchOption(word, possibilities=near, ctx=ctx)
         if re.fullmatch("[a-zA-Z][a-zA-Z-]*", word) and not Path(word).exists():
             near = difflib.get_close_matches(word, self.commands, 1)
             advice = f"did you mean {near[0]!r}?" if near else "crowdcount --help lists the commands"

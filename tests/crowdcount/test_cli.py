@@ -256,6 +256,8 @@ class TestPlan:
             ("x.avi --start 1:30", "a position is a frame number"),
             ("x.avi --start-time noon", "an ISO 8601 time such as"),
             ("x.avi --colour", "No such option"),
+            ("--versoin", "Did you mean '--version'?"),
+            ("--outptu a.csv x.avi", "Did you mean '--output'?"),
             ("scene x.avi --import a.mat --scene b.json", "drop one"),
             ("scene x.avi --roi '1,1 2,2'", "expected a polygon as three or more points"),
             ("scene x.avi --person 1,2", "expected a person as x,foot_y,height"),

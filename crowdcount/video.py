@@ -314,7 +314,8 @@ def open_source(
       as these increase, from there on one frame interval per frame; a given ``fps`` (for files and images
       only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
 
-    VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes.
+    VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
+    a ``reconnect_s`` of what is not live, and an ``fps`` of what is.
     """
     if fps is not None and not 0 < fps < math.inf:
         raise VideoError(f"fps must be a positive number of frames per second, not {fps}")
@@ -332,6 +333,8 @@ def open_source(
         raise VideoError(f"{text!a} cannot be opened: its name is not valid UTF-8; rename it")
     if "://" in text:
         return _LiveSource(text, fps, timeout_s, reconnect_s)
+    if reconnect_s and not is_camera(text):
+        raise VideoError(f"{text} is neither camera nor stream: it does not break off; leave out reconnect")
     if os.path.isdir(text):
         with input_errors(text, VideoError):
             paths = _images(Path(text).iterdir())

@@ -368,6 +368,8 @@ class TestBadInput:
             ("empty.avi", "empty.avi is empty"),
             ("text.avi", "text.avi cannot be read as a video"),
             ("folder", "give videos one by one, or their folder to crowdcount batch"),
+            ("street.avi --reconnect 9", "street.avi is neither camera nor stream: it does not break off"),
+            ("street.avi --latest", "street.avi is neither camera nor stream: its frames wait"),
             ("street.avi --start 500", "no frame between frame 500 and its end"),
             ("street.avi --start 9 --end 5", "must lie behind the start"),
             ("street.avi -m cut.npz", "cut.npz is damaged"),

@@ -397,13 +397,15 @@ def make_scene(
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
+        given = polygons or None, persons or None
+        scene_from(size_wh, *given)  # refuses what does not fit the frame, before the look
         if is_estimated:
             made = estimated_scene(opened)
         elif imported:
             made = import_scene(*imported).fitted(size_wh)
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
-        made = made.redrawn(polygons or None, persons or None, axis)
+        made = made.redrawn(*given, axis)
         if preview is not None:
             image = next(frame.image_bgr for frame in opened.frames() if frame.image_bgr is not None)
     if output is not None:

@@ -91,20 +91,27 @@ def suggest(
         if source.info.is_live:
             raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
                                f"{source.info.kind}; record it first")  # fmt: skip
+        length = source.info.frame_count or 0
+        if length < size:  # what a file states may be too few
+            length = sum(1 for _ in source.frames())
+        _check_enough(size, length, path)
         overview = Overview(source, scene)
-        length = source.info.frame_count or sum(1 for _ in source.frames())
         every = max(1, math.ceil(length / max(MAX_CANDIDATES, 2 * size)))
         pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
         overview.teach(pipeline)
         found, rows = _measured(source, pipeline, every, math.ceil(length / every), progress)
-    if len(found) < size:
-        raise DatasetError(
-            f"expected {size} or more frames that can be decoded, found {len(found)} in {path}; ask for fewer"
-        )
+    _check_enough(size, len(found), path)
     views = [np.array(view) for view in pipeline.schema.views()]
     places = np.array([float(one.frame) for one in found])
     chosen = chosen_rows(rows, pipeline.schema.names, views, places, size)
     return [found[row] for row in sorted(chosen)]
+
+
+def _check_enough(size: int, found: int, path: str) -> None:
+    if found < size:
+        raise DatasetError(
+            f"expected {size} or more frames that can be decoded, found {found} in {path}; ask for fewer"
+        )
 
 
 def _measured(

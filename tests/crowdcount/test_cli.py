@@ -421,6 +421,8 @@ class TestBadInput:
             ("street.avi --start 9 --end 5", "must lie behind the start"),
             ("street.avi -m able.npz --directions --every 9", "directions need video"),
             ("suggest street.avi -n 3 --pictures text.avi", "cannot write text.avi: file exists"),
+            ("suggest street.avi -n 41", "expected 41 or more frames that can be decoded, found 40"),
+            ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
             ("train street.avi --counts few.csv --target profile -m a.npz", "does not tell where people are"),
         ],
     )
@@ -429,7 +431,8 @@ class TestBadInput:
         model = load_model(made / "model.npz")
         able = replace(model, profile=model.regressor, directions=(model.regressor,) * 2)
         monkeypatch.setattr(jobs, "load_model", lambda path: able)
-        monkeypatch.setattr(Overview, "__init__", lambda *_: pytest.fail("looked at the footage"))
+        for place, look in ((Overview, "__init__"), (jobs, "estimated_scene")):
+            monkeypatch.setattr(place, look, lambda *_: pytest.fail("looked at the footage"))
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         result = CliRunner().invoke(command_line, f"{command} -q")
         assert result.exit_code == 1, result.output

@@ -10,7 +10,7 @@ from ..jobs import Show, Watcher, source_stem
 from ..model import default_model, load_model
 from ..pages import PAGE_SUFFIXES
 from ..scene import Scene, load_scene
-from ..storage import check_writable, output_errors, refuse_to_replace, same_file
+from ..storage import check_writable, refuse_to_replace, same_file
 from .audit import Audit, audit_labels, write_audit_page, write_audit_table
 from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
@@ -62,8 +62,8 @@ def suggest_frames(
         check_writable(written)
     loaded_scene = None if scene is None else load_scene(scene)
     if pictures is not None:
-        with output_errors(pictures):
-            Path(pictures).mkdir(parents=True, exist_ok=True)
+        folder = Path(pictures)
+        check_writable(next(one for one in (folder, *folder.parents) if one.exists()) / "frame.png")
     with watcher.progress() as show:
         show(f"looking at {source}", 0, None, None)
         found = suggest(

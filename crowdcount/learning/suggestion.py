@@ -18,7 +18,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
-from ..storage import atomic_path
+from ..storage import atomic_path, output_errors
 from ..video import Position, VideoSource, open_source
 from .grids import grid_weights
 
@@ -139,7 +139,9 @@ def write_suggestions(suggestions: Sequence[Suggestion], target: str | Path) -> 
 
 
 def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | Path) -> None:
-    """Write frames of footage as `frame-000123.png` into a folder that is there; OutputError, VideoError."""
+    """Write frames of footage as `frame-000123.png` into a folder, which is made; OutputError, VideoError."""
+    with output_errors(folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
     wanted = {one.frame for one in suggestions}
     with open_source(path) as source:
         for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):

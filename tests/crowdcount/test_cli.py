@@ -420,7 +420,7 @@ class TestBadInput:
             ("street.avi -m able.npz --profile a.parquet", "parquet files need pyarrow"),
             ("street.avi --start 9 --end 5", "must lie behind the start"),
             ("street.avi -m able.npz --directions --every 9", "directions need video"),
-            ("suggest street.avi -n 3 --pictures text.avi", "cannot write text.avi: file exists"),
+            ("suggest street.avi -n 3 --pictures text.avi", "text.avi/frame.png: not a directory"),
             ("suggest street.avi -n 41", "expected 41 or more frames that can be decoded, found 40"),
             ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
             ("train street.avi --counts few.csv --target profile -m a.npz", "does not tell where people are"),

@@ -43,7 +43,7 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
     made = CliRunner().invoke(make_clip, ["clip.mp4", "--people", "6", "--fps", "5", "--seconds", "12"])
     assert made.exit_code == 0, made.output
     (tmp_path / "clip.labels.csv").rename("true.csv")
-    result = run("suggest", "clip.mp4", "-n", 12, "--pictures", "pictures", "--scene", "clip.scene.json")
+    result = run("suggest", "clip.mp4", "-n", 12, "--pictures", "new/pictures", "--scene", "clip.scene.json")
     assert result.exit_code == 0, result.output
     assert "clip.labels.csv: 12 frames; fill in the counts" in result.stdout
     with open("clip.labels.csv", newline="") as file:
@@ -52,7 +52,7 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
     assert len(rows) == 12
     assert {row["count"] for row in rows} == {""}
     assert all(float(row["time_s"]) == pytest.approx(int(row["frame"]) / 5, abs=0.01) for row in rows)
-    pictures = sorted((tmp_path / "pictures").iterdir())
+    pictures = sorted((tmp_path / "new/pictures").iterdir())
     assert [path.name for path in pictures] == [f"frame-{int(row['frame']):06d}.png" for row in rows]
     assert cv2.imread(str(pictures[0])).shape == (480, 640, 3)
 
@@ -81,6 +81,6 @@ def test_what_cannot_be_suggested_is_said(street, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match="expected 99 or more frames that can be decoded, found 60"):
         suggest(str(street.frames), 99, scene=street.scene)
-    assert run("suggest", "none.mp4").exit_code == 1
+    assert run("suggest", "none.mp4", "--pictures", "new/pictures").exit_code == 1
     assert run("suggest", street.frames, "-n", 0).exit_code == 2
     assert not list(tmp_path.iterdir())

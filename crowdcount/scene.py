@@ -630,6 +630,9 @@ def _assembled(description: _Description, arrays) -> Scene:
 
 def _whole_frame(size_wh) -> tuple[Polygon, ...]:
     right, bottom = size_wh[0] - 1, size_wh[1] - 1
+    if not (right and bottom):
+        found = f"{size_wh[0]}x{size_wh[1]}"
+        raise SceneError(f"the frames are too small: expected 2x2 pixels or more, found {found}; give larger")
     return (((0, 0), (right, 0), (right, bottom), (0, bottom)),)
 
 

@@ -105,6 +105,13 @@ class TestSceneFrom:
         assert scene.line.slope == TYPICAL_SLOPE
         assert (scene.roi_origin, scene.height_origin, scene.height_reliability) == ("assumed", "assumed", 0)
 
+    @pytest.mark.parametrize("size_wh", [(1, 1), (1, 40), (40, 1)])
+    def test_a_picture_of_a_pixel_is_too_small(self, size_wh):
+        assert scene_from((2, 2)).roi.all()
+        with pytest.raises(SceneError) as excinfo:
+            scene_from(size_wh)
+        assert one_line(excinfo, f"too small: expected 2x2 pixels or more, found {size_wh[0]}x{size_wh[1]}")
+
     @pytest.mark.parametrize(
         ("polygons", "said"),
         [

@@ -509,7 +509,9 @@ def draw_scene(scene: Scene, frame_bgr: np.ndarray) -> np.ndarray:
     for x, y, tall in _figures(scene):
         top, foot, half = round(y - tall / 2), round(y + tall / 2), round(0.2 * tall)
         cv2.rectangle(image, (x - half, top), (x + half, foot), _FIGURE_BGR, thickness)
-        _write(image, f"{tall:.0f} px", (x + half + 3, foot), font)
+        text = f"{tall:.0f} px"
+        (wide, _), below = cv2.getTextSize(text, cv2.FONT_HERSHEY_SIMPLEX, font, 3)
+        _write(image, text, (min(x + half + 3, width - wide), min(foot, height - below - 1)), font)
     line_height = round(32 * font)
     columns = max(20, int(width / 20 / font))
     text = [part for line in scene.describe() for part in textwrap.wrap(line, columns)]

@@ -512,6 +512,13 @@ class TestDraw:
         assert drawn[:, :].sum() > 200
         assert image[120:].max() > 200
 
+    def test_the_heights_are_written_inside_the_picture(self):
+        image = draw_scene(scene_from((640, 480)), np.zeros((480, 640, 3), np.uint8))
+        written = (image[:480] > 200).all(axis=2)
+        assert written.any()
+        assert not written[[0, -1]].any()
+        assert not written[:, [0, -1]].any()
+
     def test_brings_another_size_to_the_scenes(self, mask_scene):
         assert draw_scene(mask_scene, np.zeros((240, 320, 3), np.uint8)).shape[1] == 160
 

@@ -26,6 +26,13 @@ def commands_of(group, prefix=""):
 COMMANDS = commands_of(command_line)
 
 
+@pytest.mark.parametrize("group", [command_line, command_line.commands["alarm"]], ids=["crowdcount", "alarm"])
+def test_the_list_of_commands_tells_each_in_whole_words(group):
+    listed = group.get_help(click.Context(group, terminal_width=80)).partition("Commands:")[2]
+    assert all(name in listed for name in group.commands)
+    assert "..." not in listed
+
+
 def documents():
     return [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 

@@ -27,7 +27,7 @@ _fps_option = click.option(
 
 @click.group()
 def alarm() -> None:
-    """Raise an alarm where it is too crowded, as operators called it."""
+    """Raise an alarm where it is too crowded."""
 
 
 @alarm.command()

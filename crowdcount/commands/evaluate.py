@@ -11,9 +11,10 @@ from .common import dataset_options, json_line, model_option
 @dataset_options
 @model_option("Model file to judge; by default the bundled one.")
 def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options) -> None:
-    """Measure a model's error on DATASET, and how often its interval holds.
+    """Measure a model's errors on DATASET.
 
-    DATASET and its labels are given as to `crowdcount train`.
+    Tells how often its interval holds the count, too. DATASET and its labels are given as to
+    `crowdcount train`.
     """
     from ..learning.jobs import evaluate_model
     from ..results import print_result

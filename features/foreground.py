@@ -164,8 +164,11 @@ class MedianBackground:
         """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
         darkest, brightest = self._extremes
         threshold = cv2.merge([threshold] * 3)
-        # not saturated above: in less light white is darker than what may pass for white
-        return cv2.subtract(darkest, threshold), cv2.add(brightest, threshold, dtype=cv2.CV_16U)
+        # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
+        return (
+            cv2.subtract(darkest, threshold, dtype=cv2.CV_16S),
+            cv2.add(brightest, threshold, dtype=cv2.CV_16S),
+        )
 
     def _widened(self, excess_noise: float) -> np.ndarray:
         """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""
@@ -194,8 +197,10 @@ class MedianBackground:
             self._light = light
             noise = light.excess_noise
             limits = self._limits_at(self._widened(noise)) if noise else self._limits
-            images = self.empty.image_bgr, *limits
-            self._lit, *self._range = (light.cast_on(image) for image in images)
+            self._lit = light.cast_on(self.empty.image_bgr)
+            self._range = [
+                light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
+            ]
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)
@@ -486,7 +491,7 @@ class Segmenter:
         """Whether a channel is much brighter or darker than it was in the light before."""
         if former is None or former is self._light:
             return False
-        return np.abs(np.log(self._light.gains / former.gains)).max() > np.log(LIGHT_CHANGE_GAIN)
+        return np.abs(np.log(self._light.greys / former.greys)).max() > np.log(LIGHT_CHANGE_GAIN)
 
     def _is_in_another_light(self, frame_bgr) -> bool:
         """Whether a frame is much brighter or darker than the last one to learn from, if there is one.

@@ -8,12 +8,15 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from .images import medians
+from .tones import DARK, SATURATED, ToneCurve, ToneMeter
+
 #: Local light is seen in a grid of this many blocks, in each through SAMPLES x SAMPLES pixels.
 ROWS, COLUMNS, SAMPLES = 12, 16, 4
 #: A larger local change than this is no drift of the light but a person.
 LARGEST_DRIFT = 0.25
-#: What is as dark as this, or as bright, says nothing about the light; and the darkest that light can be.
-_DARK, _SATURATED, _LEAST_GAIN = 12, 250, 0.05
+#: The darkest that light can be.
+_LEAST_GAIN = 0.05
 #: Noise is unusual beyond so many times what it was in the frames from which the scene was learnt: a crowd
 #: that fills nearly half of the scene, here and there as bright as the ground, seems to have as much.
 _UNUSUAL = 1.5
@@ -28,7 +31,7 @@ class Light:
     Attributes
     ----------
     gains : (3,) float32
-        Factor by which each channel is.
+        Factor by which each channel is; 1 where a tone curve tells.
     local : (ROWS, COLUMNS) float32
         Factor by which each part of the image is, besides.
     size_wh : (int, int)
@@ -36,12 +39,20 @@ class Light:
     excess_noise : float
         By how much brightness scatters more than is usual in the scene, grey levels of the empty scene: the
         root of the difference of the squares of two median absolute deviations. 0 where it is usual.
+    tones : ToneCurve or None
+        What haze, glare or another contrast make of the levels; None where gains explain as much.
     """
 
     gains: np.ndarray
     local: np.ndarray
     size_wh: tuple[int, int]
     excess_noise: float = 0.0
+    tones: ToneCurve | None = None
+
+    @property
+    def greys(self) -> np.ndarray:
+        """(3,) float32: what the grey level 128 of the empty scene is in each channel, above 0."""
+        return 128 * self.gains if self.tones is None else np.maximum(self.tones.of(128), 1)
 
     @cached_property
     def factors(self) -> np.ndarray:
@@ -53,12 +64,20 @@ class Light:
     def _inverse_factors(self) -> np.ndarray:
         return 1.0 / self.factors
 
-    def cast_on(self, image_bgr: np.ndarray) -> np.ndarray:
-        """What (H, W, 3) of the empty scene looks like in this light: uint8, rounded and saturated."""
-        return cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_8U)
+    def cast_on(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
+        """What (H, W, 3) of the empty scene looks like in this light: uint8, rounded and saturated.
+
+        `bound` is for what may be seen at the least, or most, where a tone curve leaves that open:
+        numpy.minimum, or maximum.
+        """
+        if self.tones is None:
+            return cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_8U)
+        return self.tones.applied(cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_16S), bound)
 
     def evened_out(self, frame_bgr: np.ndarray) -> np.ndarray:
         """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated."""
+        if self.tones is not None:
+            frame_bgr = self.tones.undone(frame_bgr)
         return cv2.multiply(frame_bgr, self._inverse_factors, dtype=cv2.CV_8U)
 
 
@@ -87,10 +106,11 @@ class LightMeter:
         self._places = 3 * pixels.ravel() + np.arange(3)[:, None]
         sampled = reference_bgr.ravel().take(self._places)
         self._is_usable = _is_usable(sampled)
+        self._tones = ToneMeter(sampled, self._is_usable)
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
-        self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + _DARK)
+        self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + DARK)
         self._level = 1 / (3 * self._inverse_total)
-        noises = [self._seen(frame)[2] for frame in frames]
+        noises = [self._seen(frame)[3] for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
 
     def measure(self, frame_bgr: np.ndarray) -> Light:
@@ -99,21 +119,25 @@ class LightMeter:
         Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where they
         are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
         """
-        gains, local, noise = self._seen(frame_bgr)
+        gains, tones, local, noise = self._seen(frame_bgr)
         excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
-        return Light(gains, local, frame_bgr.shape[1::-1], excess)
+        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones)
 
-    def _seen(self, frame_bgr) -> tuple[np.ndarray, np.ndarray, float]:
-        """Gains, local light, and the median deviation from these, grey levels, but of what is no drift."""
+    def _seen(self, frame_bgr) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, float]:
+        """Gains, tone curve, local light, and the median deviation from these, grey levels, but of what is no
+        drift."""
         sampled = frame_bgr.ravel().take(self._places)
-        gains = np.ones(3, np.float32)
-        usable = np.flatnonzero(self._is_usable & _is_usable(sampled))
-        if len(usable) > _LEAST_SHARE * sampled.shape[1]:
-            ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
-            middle = len(usable) // 2
-            gains = np.partition(ratios, middle, axis=1)[:, middle]
+        gains, tones = np.ones(3, np.float32), None
+        is_usable = self._is_usable & _is_usable(sampled)
+        usable = np.flatnonzero(is_usable)
+        if len(usable) > _LEAST_SHARE * len(is_usable):
+            gains = medians(sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1))
+            tones = self._tones.measure(sampled, is_usable, gains)
+            if tones is not None:
+                sampled = tones.undone(sampled.T[None])[0].T
+                gains = np.ones(3, np.float32)
         brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ sampled.astype(np.float32)
-        ratios = ((brightness + _DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
+        ratios = ((brightness + DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
         n_usable = is_drift.sum(axis=1)
         ascending = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
@@ -122,9 +146,9 @@ class LightMeter:
         local = cv2.GaussianBlur(local, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
         deviations = np.abs(ratios - local.reshape(-1, 1)) * self._level.reshape(ratios.shape)
         deviations = deviations[is_drift]
-        return gains, local, float(np.median(deviations)) if len(deviations) else 0.0
+        return gains, tones, local, float(medians(deviations[None])[0]) if len(deviations) else 0.0
 
 
 def _is_usable(sampled):
     """(n,) bool: which pixels (3, n) uint8 are neither dark nor saturated in any channel."""
-    return (sampled.min(axis=0) > _DARK) & (sampled.max(axis=0) < _SATURATED)
+    return (sampled.min(axis=0) > DARK) & (sampled.max(axis=0) < SATURATED)

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from .foreground import is_shadow_at
-from .images import largest_difference, noise_of, percentile_of
+from .images import largest_difference, medians, noise_of, percentile_of
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
@@ -247,7 +247,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
     coarse = [frame[::4, ::4].reshape(-1, 3).T for frame in frames_bgr]
     usual = (percentile_of(coarse[::step], 50) + 4).astype(np.float32)
-    gains = [_medians((pixels + np.float32(4)) / usual) for pixels in coarse]
+    gains = [medians((pixels + np.float32(4)) / usual) for pixels in coarse]
     levels = np.arange(256)[:, None]
 
     def evened(number: int) -> np.ndarray:
@@ -259,12 +259,6 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     # the others one by one, and these given up meanwhile: all of them at once would fill the memory
     frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))
     return [_moving(frame, background, noise) for frame in frames]
-
-
-def _medians(rows) -> np.ndarray:
-    """Median of each row (k, n); sorted, as that takes NumPy half as long as a partition."""
-    ascending = np.sort(rows, axis=1)
-    return (ascending[:, (rows.shape[1] - 1) // 2] + ascending[:, rows.shape[1] // 2]) / 2
 
 
 def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:

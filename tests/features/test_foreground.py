@@ -336,6 +336,31 @@ class TestLight:
         assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    @pytest.mark.parametrize("tones", ["haze", "shadows"])
+    def test_haze_that_gathers_and_another_contrast_are_no_foreground(self, rate, tones):
+        """Grass leaves no blue, and white paint saturates: no gain makes these in haze what they were."""
+        levels = np.arange(256) / 255
+
+        def in_tones(share, image):
+            image = image.copy()
+            image[90:, :60, 0] = 0
+            image[90:, 100:] = 255
+            curve = levels ** (1 + 0.3 * share)
+            if tones == "haze":
+                curve = (1 - 0.3 * share) * levels + 0.2 * share
+            return cv2.LUT(image, (255 * curve).round().astype(np.uint8))
+
+        camera, person = Camera(), person_mask(80, 85)
+        segmenter = learnt(rate, [in_tones(0, camera()) for _ in range(20)])
+        for share in np.linspace(0, 1, 150):
+            found = segmenter.apply(in_tones(share, camera()))
+            assert found.flags == ()
+            assert found.mask.mean() < 0.01
+        for _ in range(look_step(rate)):
+            found = segmenter.apply(in_tones(1, camera(person)))
+        assert overlap(found.mask, person) > 0.7
+
+    @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()
         clip = [camera(gain=gain) for gain in np.linspace(0.65, 1.2, 60)]

@@ -51,6 +51,27 @@ class TestMeter:
     def test_what_is_hidden_or_changed_much_keeps_its_light(self, meter):
         assert (meter.measure(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).local == 1).all()
 
+    @pytest.mark.parametrize("tone", [lambda x: 0.8 * x + 38, lambda x: 255 * (x / 255) ** 0.85])
+    def test_haze_and_another_contrast_are_evened_out_despite_people(self, meter, tone):
+        frame = seen(1.0, PEOPLE)
+        light = meter.measure(tone(frame.astype(float)).round().astype(np.uint8))
+        assert light.tones is not None
+        assert light.gains.tolist() == [1, 1, 1]
+        assert light.local == pytest.approx(np.ones((ROWS, COLUMNS)), abs=0.03)
+        assert light.greys == pytest.approx([tone(128)] * 3, abs=2)
+        evened = light.evened_out(tone(frame.astype(float)).round().astype(np.uint8)).astype(int)
+        is_empty = (frame == seen()).all(axis=-1)
+        assert np.abs(evened - frame)[is_empty].mean() < 2
+        assert np.abs(light.cast_on(frame) - tone(frame.astype(float)))[is_empty].mean() < 2
+
+    def test_in_haze_each_part_of_the_image_may_be_brighter(self, meter):
+        field = np.ones((HEIGHT, WIDTH, 1))
+        field[:, -40:] = 1.15
+        light = meter.measure((0.8 * seen(field) + 38).round().astype(np.uint8))
+        assert light.tones is not None
+        assert light.local[:, : COLUMNS * 3 // 4 - 1] == pytest.approx(1, abs=0.04)
+        assert light.local[:, COLUMNS * 3 // 4 + 1 :] == pytest.approx(1.13, abs=0.04)
+
     def test_noise_in_excess_of_the_usual_despite_people_and_light(self):
         rng = np.random.default_rng(1)
 

@@ -1,0 +1,143 @@
+"""The tone curve of a picture against another of the same scene: haze, glare, another contrast or gamma."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import cv2
+import numpy as np
+
+from .images import medians
+
+#: A curve is believed where it leaves less than this share of the deviations that a gain alone leaves. In a
+#: crowd, whose clothes are of all shades, it would leave .8 of them.
+_LEFT_BY_CURVE = 0.75
+#: Haze adds more than so many grey levels to black, or another contrast takes them away.
+_LEAST_OFFSET = 3.0
+#: Pairs of pixels tell the contrast that differ by so many grey levels; so many of them are no chance.
+_LEAST_CONTRAST, _LEAST_PAIRS = 15, 60
+#: The least slope of a curve that can be undone.
+_LEAST_SLOPE = 0.1
+#: A curve is known from one level to another, to beyond black and white: what is so in one picture may not be
+#: in another.
+_LOWEST, _HIGHEST = -256, 511
+_LEVELS = np.arange(_LOWEST, _HIGHEST + 1, dtype=np.float32)
+#: What is as dark as this, or as bright, may be black or white.
+DARK, SATURATED = 12, 250
+_IS_END = (_LEVELS <= DARK) | (_LEVELS >= SATURATED)
+
+
+@dataclass(frozen=True, eq=False)
+class ToneCurve:
+    """What becomes of each grey level.
+
+    Attributes
+    ----------
+    table : (3, 768) float32
+        What becomes of the levels from -256 to 511 in each channel, ascending; not rounded.
+    """
+
+    table: np.ndarray
+
+    def of(self, level: int) -> np.ndarray:
+        """(3,) float32: what becomes of a level in each channel."""
+        return self.table[:, level - _LOWEST]
+
+    @cached_property
+    def _before(self) -> np.ndarray:
+        """(1, 256, 3) float32: which level has become each of 0 to 255."""
+        before = [np.interp(np.arange(256), after, _LEVELS) for after in self.table]
+        return np.float32(before).T[None]
+
+    def applied(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
+        """An image (H, W, 3) of integers from -256 to 511 after it: uint8, rounded and saturated.
+
+        Haze lifts black, another contrast leaves it: what no curve can tell of black and white are bounds,
+        the `bound` (minimum or maximum) of what the curve has and what they were.
+        """
+        table = self.table
+        if bound is not None:
+            table = np.where(_IS_END, bound(table, _LEVELS), table)
+        table = np.clip(table.round(), 0, 255).astype(np.uint8)
+        return table.ravel().take(image_bgr + (len(_LEVELS) * np.arange(3) - _LOWEST))
+
+    def undone(self, image_bgr: np.ndarray) -> np.ndarray:
+        """An image (H, W, 3) uint8 before it: float32."""
+        return cv2.LUT(image_bgr, self._before)
+
+
+class ToneMeter:
+    """Finds the tone curves of pictures despite what people hide.
+
+    Parameters
+    ----------
+    sampled : (3, n) uint8
+        Pixels of the scene without people.
+    is_usable : (n,) bool
+        Which of them are neither dark nor saturated.
+    """
+
+    def __init__(self, sampled: np.ndarray, is_usable: np.ndarray):
+        self._empty = sampled.astype(np.float32)
+        self._pairs = [_contrasting_pairs(empty, np.flatnonzero(is_usable)) for empty in self._empty]
+        self._has_contrast = min(len(darker) for darker, _ in self._pairs) >= _LEAST_PAIRS
+
+    def measure(self, sampled: np.ndarray, is_usable: np.ndarray, gains: np.ndarray) -> ToneCurve | None:
+        """The tone curve of a picture, or None where gains (3,) alone explain it about as well.
+
+        First a line: the median slope between a dark and a bright pixel each. People darken what is bright
+        and brighten what is dark, as haze does; so then a parabola through the half of the pixels that are
+        closest to it, three times.
+
+        Parameters
+        ----------
+        sampled : (3, n) uint8
+            The same pixels of the picture.
+        is_usable : (n,) bool
+            Which of them are neither dark nor saturated in both.
+        """
+        seen, empty = sampled.astype(np.float32), self._empty
+        green = 1  # tells at little cost
+        if not self._has_contrast or abs(self._line(green, seen)[0]) <= _LEAST_OFFSET:
+            return None
+        coefficients = np.array([[*self._line(channel, seen), 0] for channel in range(3)])
+        seen, empty = seen[:, is_usable], empty[:, is_usable]
+        for _ in range(3):
+            left = np.abs(seen - _parabolas(coefficients, empty)).max(axis=0)
+            is_close = left <= max(medians(left[None])[0], _LEAST_OFFSET)
+            coefficients = _fitted(empty[:, is_close], seen[:, is_close])
+        fitted = _parabolas(coefficients, empty), gains[:, None] * empty
+        left, left_by_gains = (medians(np.abs(seen - values).reshape(1, -1))[0] for values in fitted)
+        if left >= _LEFT_BY_CURVE * left_by_gains:
+            return None
+        table = _parabolas(coefficients, _LEVELS)
+        return ToneCurve(table) if np.diff(table).min() > _LEAST_SLOPE else None
+
+    def _line(self, channel, seen) -> tuple[float, float]:
+        """Offset and slope: the medians over all pixels (3, n), and over the pairs."""
+        seen, empty, (darker, brighter) = seen[channel], self._empty[channel], self._pairs[channel]
+        contrasts = empty.take(brighter) - empty.take(darker)
+        slope = medians(((seen.take(brighter) - seen.take(darker)) / contrasts)[None])[0]
+        return medians((seen - slope * empty)[None])[0], slope
+
+
+def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray]:
+    """Of pixels (k,) with levels (n,), the darkest and the brightest, the next ones, and so on (m,) each."""
+    ascending = pixels[np.argsort(levels[pixels], kind="stable")]
+    half = len(ascending) // 2
+    darker, brighter = ascending[:half], ascending[::-1][:half]
+    is_enough = levels[brighter] - levels[darker] >= _LEAST_CONTRAST
+    return darker[is_enough], brighter[is_enough]
+
+
+def _fitted(x, y) -> np.ndarray:
+    """Coefficients (3, 3), of 1, x and x², of the parabolas of least squares through x and y (3, n)."""
+    powers = np.arange(3)
+    rows = [np.linalg.lstsq((a[:, None] / 255) ** powers, b)[0] for a, b in zip(x, y, strict=True)]
+    return np.stack(rows) / 255.0**powers
+
+
+def _parabolas(coefficients, levels) -> np.ndarray:
+    """(3, n) float32: parabolas (3, 3) at levels (n,) or (3, n); beyond 0 and 255, their tangents there."""
+    constant, linear, square = (coefficients[:, k : k + 1] for k in range(3))
+    inner = np.clip(levels, 0, 255)
+    return (constant + linear * levels + square * inner * (2 * levels - inner)).astype(np.float32)

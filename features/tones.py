@@ -11,8 +11,10 @@ from .images import medians
 #: A curve is believed where it leaves less than this share of the deviations that a gain alone leaves. In a
 #: crowd, whose clothes are of all shades, it would leave .8 of them.
 _LEFT_BY_CURVE = 0.75
-#: Haze adds more than so many grey levels to black, or another contrast takes them away.
-_LEAST_OFFSET = 3.0
+#: A curve is worth while that is more than so many grey levels away from a gain, for black or elsewhere.
+_LEAST_BENT = 8.0
+#: What is closer to a curve than so many grey levels tells of it.
+_LEAST_CLOSE = 3.0
 #: Pairs of pixels tell the contrast that differ by so many grey levels; so many of them are no chance.
 _LEAST_CONTRAST, _LEAST_PAIRS = 15, 60
 #: The least slope of a curve that can be undone.
@@ -97,20 +99,21 @@ class ToneMeter:
         """
         seen, empty = sampled.astype(np.float32), self._empty
         green = 1  # tells at little cost
-        if not self._has_contrast or abs(self._line(green, seen)[0]) <= _LEAST_OFFSET:
+        if not self._has_contrast or abs(self._line(green, seen)[0]) <= _LEAST_BENT:
             return None
         coefficients = np.array([[*self._line(channel, seen), 0] for channel in range(3)])
         seen, empty = seen[:, is_usable], empty[:, is_usable]
         for _ in range(3):
             left = np.abs(seen - _parabolas(coefficients, empty)).max(axis=0)
-            is_close = left <= max(medians(left[None])[0], _LEAST_OFFSET)
+            is_close = left <= max(medians(left[None])[0], _LEAST_CLOSE)
             coefficients = _fitted(empty[:, is_close], seen[:, is_close])
         fitted = _parabolas(coefficients, empty), gains[:, None] * empty
         left, left_by_gains = (medians(np.abs(seen - values).reshape(1, -1))[0] for values in fitted)
-        if left >= _LEFT_BY_CURVE * left_by_gains:
-            return None
         table = _parabolas(coefficients, _LEVELS)
-        return ToneCurve(table) if np.diff(table).min() > _LEAST_SLOPE else None
+        is_visible = (_LEVELS >= 0) & (_LEVELS <= 255)
+        bent = np.abs(table - gains[:, None] * _LEVELS)[:, is_visible].max()
+        is_better = left < _LEFT_BY_CURVE * left_by_gains and bent > _LEAST_BENT
+        return ToneCurve(table) if is_better and np.diff(table).min() > _LEAST_SLOPE else None
 
     def _line(self, channel, seen) -> tuple[float, float]:
         """Offset and slope: the medians over all pixels (3, n), and over the pairs."""

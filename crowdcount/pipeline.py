@@ -16,7 +16,7 @@ from features.edges import edge_features
 from features.foreground import EmptyScene, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
-from features.images import Closing, reduced
+from features.images import Closing, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
@@ -227,14 +227,23 @@ class Pipeline:
         foreground = self._segmenter.apply(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
-        if self._ends is None:
-            parts = [self.views(grey, figures), self.changes(frame, foreground.light)]
-        else:
-            parts = [clump_features(figures), lbp_features(grey, figures)]
-        measured = np.hstack(parts)
+        measured = self._features(frame, grey, figures, foreground.light)
         found = {"blank": is_blank(grey), "frozen": self._freeze.see(frame_bgr)}
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
+
+    def measure_again(self, frame_bgr: np.ndarray, sharpness: float) -> np.ndarray:
+        """Features of the frame that was measured last, (H, W, 3) uint8, had it been blurrier or sharper; see
+        `with_sharpness`. Leaves no trace."""
+        frame = with_sharpness(self.reduced(frame_bgr), sharpness)
+        foreground = self._segmenter.apply_again(frame)
+        grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+        return self._features(frame, grey, self.figures(foreground.mask), foreground.light)
+
+    def _features(self, frame, grey, figures, light) -> np.ndarray:
+        if self._ends is None:
+            return np.hstack([self.views(grey, figures), self.changes(frame, light)])
+        return np.hstack([clump_features(figures), lbp_features(grey, figures)])
 
     def _directed(self, grey, mask) -> np.ndarray | None:
         speed = None if self._motion is None else self._motion.measure(grey)

@@ -474,6 +474,15 @@ class Segmenter:
             flags.add("noisy")
         return Foreground(foreground, tuple(sorted(flags)), self._light)
 
+    def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
+        """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
+        if self.reference_bgr is None:
+            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
+        light, self._light = self._light, self._light_of(frame_bgr)
+        foreground = Foreground(self._segmented(frame_bgr)[0], (), self._light)
+        self._light = light
+        return foreground
+
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
         self._model.keep(self._light_of(frame_bgr).evened_out(frame_bgr))

@@ -8,6 +8,9 @@ import numpy as np
 
 #: Values of one image that are sorted at a time: with those of 60 others they stay in the cache.
 _STRIP = 1 << 15
+#: Standard deviation of the strongest blur, pixels; share of what a blur of another one takes away that
+#: sharpening adds at the most.
+_MOST_BLURRED, _SHARPENED, _MOST_SHARPENED = 0.9, 0.8, 0.6
 
 
 def reduced(image: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
@@ -44,6 +47,14 @@ def resized(image: np.ndarray, size_wh: tuple[int, int], interpolation: int) -> 
         return cv2.resize(image, size_wh, interpolation=interpolation)
     finally:
         cv2.ipp.setUseIPP_NotExact(inexact)
+
+
+def with_sharpness(image: np.ndarray, sharpness: float) -> np.ndarray:
+    """An image (H, W, …) uint8 as another lens shows it: ever blurrier from 0 to -1, ever sharper to 1."""
+    if sharpness < 0:
+        return cv2.GaussianBlur(image, (0, 0), _MOST_BLURRED * max(-sharpness, 0.05))
+    blurred = cv2.GaussianBlur(image, (0, 0), _SHARPENED)
+    return cv2.addWeighted(image, 1 + _MOST_SHARPENED * sharpness, blurred, -_MOST_SHARPENED * sharpness, 0)
 
 
 class Closing:

@@ -26,6 +26,7 @@ _HOMES = {
     "SuperSparseRegressor": "super_sparse",
     "prototype_path": "super_sparse",
     "BlockedKFold": "validation",
+    "Copies": "validation",
     "CountMetrics": "validation",
     "count_metrics": "validation",
     "fold_outputs": "validation",

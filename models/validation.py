@@ -40,11 +40,33 @@ class BlockedKFold:
         return iter(list(zip(trains, blocks, strict=True)))
 
 
-def out_of_fold(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Rows that take part in a fit with the row of X of which each is a copy, changed in some way.
+
+    Attributes
+    ----------
+    X : (k, d) float64
+    of : (k,) int
+        Rows of X that they are copies of, and whose label they have.
+    """
+
+    X: np.ndarray
+    of: np.ndarray
+
+    def joined(self, X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some rows of X (n, d) and y (n, …), and behind them the copies of these."""
+        taken = np.isin(self.of, rows)
+        return np.vstack([X[rows], self.X[taken]]), np.concatenate([y[rows], y[self.of[taken]]])
+
+
+def out_of_fold(
+    estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold, copies: Copies | None = None
+) -> np.ndarray:
     """Predictions like y for every labelled row by clones fitted without its block, NaN for the other rows.
 
     The folds are blocks of the labelled rows; rows without a label (NaN in y) take part in every fit, those
-    of the block held out in none. X: (n, d) float64; y: (n,) float64, or (n, m) of
+    of the block held out, and their copies, in none. X: (n, d) float64; y: (n,) float64, or (n, m) of
     which a row with NaN is unlabelled.
     """
     missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
@@ -52,7 +74,8 @@ def out_of_fold(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: B
     prediction = np.full(y.shape, np.nan)
     for train, test in folds.split(labelled):
         rows = np.sort(np.concatenate([labelled[train], unlabelled]))
-        prediction[labelled[test]] = clone(estimator).fit(X[rows], y[rows]).predict(X[labelled[test]])
+        taught = (X[rows], y[rows]) if copies is None else copies.joined(X, y, rows)
+        prediction[labelled[test]] = clone(estimator).fit(*taught).predict(X[labelled[test]])
     return prediction
 
 

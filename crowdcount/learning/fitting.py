@@ -7,6 +7,7 @@ import numpy as np
 
 from models import (
     BlockedKFold,
+    Copies,
     CountMetrics,
     CountPredictor,
     CountRegressor,
@@ -100,6 +101,7 @@ class Fitting:
         self.labels = counts[self.labelled]
         self.folds = BlockedKFold(N_BLOCKS)
         self._features = table.features
+        self._copies = table.copies or Copies(np.empty((0, table.features.shape[1])), np.empty(0, np.int64))
         self._counts = counts
         self._cell_views = table.cell_views
         self._local = local
@@ -114,7 +116,9 @@ class Fitting:
         """Judge a setting."""
         rows = self._rows(setting)
         counts = self._counts[rows]
-        predictions = out_of_fold(self._regressor(setting), self._features[rows], counts, self.folds)
+        predictions = out_of_fold(
+            self._regressor(setting), self._features[rows], counts, self.folds, self._copies_of(rows)
+        )
         predictions = predictions[np.isfinite(counts)]
         return Validated(setting, count_metrics(self.labels, predictions), predictions)
 
@@ -154,12 +158,12 @@ class Fitting:
         if self._local is None or not isinstance(best.setting, HuberLossSetting):
             return best
         whole = best.predictions
-        rows = self._features[self.labelled]
+        rows, copies = self._features[self.labelled], self._copies_of(self.labelled)
         for lam in LOCAL_LAMBDAS:
             local = HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
             sums = np.empty_like(whole)
             for train_rows, test_rows in self.folds.split(rows):
-                fitted = self._local_regressor(local).fit(rows[train_rows], self._local[train_rows])
+                fitted = self._local_regressor(local).fit(*copies.joined(rows, self._local, train_rows))
                 sums[test_rows] = fitted.predict(rows[test_rows])
             predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * sums
             metrics = count_metrics(self.labels, predictions)
@@ -183,12 +187,14 @@ class Fitting:
 
     def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
         """The cells' regressions, fitted to all frames with a label."""
-        return self._local_regressor(local).fit(self._features[self.labelled], self._local)
+        copies = self._copies_of(self.labelled)
+        taught = copies.joined(self._features[self.labelled], self._local, np.arange(len(self.labelled)))
+        return self._local_regressor(local).fit(*taught)
 
     def fit(self, setting: Setting) -> CountRegressor:
         """The regressor of a setting, fitted to all frames."""
         rows = self._rows(setting)
-        return self._regressor(setting).fit(self._features[rows], self._counts[rows])
+        return self._regressor(setting).fit(*self._copies.joined(self._features, self._counts, rows))
 
     def examples(self, regressor: CountRegressor, setting: Setting) -> Examples:
         """What a compression needs to know of a regressor of `fit`."""
@@ -208,7 +214,10 @@ class Fitting:
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
-        removed_at = getattr(regressor.regressor_, "removed_at_", np.full(len(self.labels), -1))
+        removed_at = getattr(regressor.regressor_, "removed_at_", None)
+        if removed_at is None:
+            return ()
+        removed_at = removed_at[: len(removed_at) - len(self._copies.of)]  # which stand behind
         if len(removed_at) > len(self.labels):  # frames without a label took part
             removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
         removed = [
@@ -221,6 +230,10 @@ class Fitting:
 
     def _rows(self, setting: Setting) -> np.ndarray:
         return self._fitted if setting.takes_unlabelled else self.labelled
+
+    def _copies_of(self, rows) -> Copies:
+        """The copies, by the places of what they are copies of among rows (k,) of the table, ascending."""
+        return Copies(self._copies.X, np.searchsorted(rows, self._copies.of))
 
     def _local_regressor(self, local: HuberLossSetting) -> LocalCountRegressor:
         return LocalCountRegressor(self._cell_views, local.regressor(None))
@@ -239,12 +252,22 @@ def measure_labelled(
     *,
     scene: Scene | None = None,
     directions: bool = False,
+    with_copies: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
-    """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`."""
+    """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`
+    and `measure`."""
     wanted = selected(dataset, frames)
     check_labels(dataset, wanted, MIN_LABELS)
-    table = measure(dataset, wanted, scene=scene, directions=directions, cache=cache, progress=progress)
+    table = measure(
+        dataset,
+        wanted,
+        scene=scene,
+        directions=directions,
+        with_copies=with_copies,
+        cache=cache,
+        progress=progress,
+    )
     check_labels(dataset, table.rows, MIN_LABELS)
     return table

@@ -6,18 +6,27 @@ from pathlib import Path
 
 import numpy as np
 
+from features.motion import LOW_RATE_FPS
+from models import Copies
+
 from ..counting import ASSUMED_RATE, check_rate, make_pipeline
 from ..errors import DatasetError, ModelError
 from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
-from ..video import Position, open_source
+from ..video import Position, open_source, spread
 from .cache import kept
 from .datasets import Dataset
 from .directions import check_directions
 from .witnesses import behind_people
 
+#: So many labelled frames of video, evenly spread, are measured once more, each a little blurred or
+#: sharpened, and take part in the fit: what a model else learns of fine edges no longer holds when the camera
+#: is out of focus, sways, or encodes more coarsely. Not below `LOW_RATE_FPS`, where people are measured at
+#: twice the height: Mall's dense crowd would be counted 6 % worse (docs/decisions/2026-11-22-sharpness.md).
+MOST_COPIES = 200
+_GOLDEN = 0.618034
 #: Is told how many frames are measured, and of how many.
 Progress = Callable[[int, int], None]
 
@@ -48,6 +57,8 @@ class FeatureTable:
     directed : (FeatureTable, FeatureTable) or None
         The same of the foreground that moves right, and of that which moves left, in the frames whose motion
         is known. None unless asked for.
+    copies : Copies or None
+        Of labelled frames, blurred or sharpened; None unless asked for.
     """
 
     rows: np.ndarray
@@ -60,6 +71,7 @@ class FeatureTable:
     cell_views: Sequence[Sequence[np.ndarray]] = ()
     cells: np.ndarray | None = None
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
+    copies: Copies | None = None
 
 
 def measure_for(
@@ -88,6 +100,7 @@ def measure(
     scene: Scene | None = None,
     model: CounterModel | None = None,
     directions: bool = False,
+    with_copies: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
@@ -105,6 +118,8 @@ def measure(
         By default, measure for a model to be trained.
     directions : bool
         Measure what moves right and left too; not with a model that counts in any scene.
+    with_copies : bool
+        Measure labelled frames of video once more, as `MOST_COPIES` has it.
     cache, progress
         As for `train`.
     """
@@ -144,12 +159,14 @@ def measure(
                 if view is not None:
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
-            rows, values, directed = _measured(source, taught, wanted, progress)
-            arrays = {"rows": rows, "features": values} | view_arrays(taught.view)
-            return arrays if directed is None else arrays | {"directed": directed}
+            return _measured(source, taught, wanted, copied, progress) | view_arrays(taught.view)
 
+        copied = np.zeros(len(wanted), bool)
+        if with_copies and rate >= LOW_RATE_FPS:
+            labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))
+            copied[labelled[spread(MOST_COPIES, len(labelled))]] = True
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
-        settings += (dataset.digest_of_people(),)
+        settings += (dataset.digest_of_people(), copied.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(
@@ -163,6 +180,9 @@ def measure(
         pipeline.cell_views(),
         pipeline.cells,
     )
+    if copied.any():
+        of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
+        table = replace(table, copies=Copies(_by_frame(arrays["copies"]), of))
     if not directions:
         return table
     if "directed" not in arrays:
@@ -197,11 +217,15 @@ def _by_frame(features: np.ndarray) -> np.ndarray:
     return features.reshape(len(features), -1)
 
 
-def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Rows (n,) and features (n, n_regions, n_quantities) of the frames from the first wanted to the last;
-    and those of both directions (n, 2, n_regions, n), NaN where unknown, or None when not measured."""
+def _measured(source, pipeline, wanted, copied, progress) -> dict[str, np.ndarray]:
+    """What is measured of the frames from the first wanted to the last.
+
+    `rows` (n,) and `features` (n, n_regions, n_quantities); where they are measured, those of both
+    directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
+    n_quantities) of the rows that are `copied` (k,).
+    """
     chosen = np.flatnonzero(wanted)
-    rows, values, directed = [], [], []
+    rows, values, directed, copies = [], [], [], {}
     for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
         if frame.image_bgr is not None:
             measured = pipeline.measure(frame.image_bgr)
@@ -209,15 +233,21 @@ def _measured(source, pipeline, wanted, progress) -> tuple[np.ndarray, np.ndarra
                 rows.append(frame.index)
                 values.append(measured.features)
                 directed.append(measured.directed)
+            if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
+                sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
+                copies[frame.index] = pipeline.measure_again(frame.image_bgr, sharpness)
         if progress is not None:
             progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
+    arrays = {"rows": np.array(rows, np.int64), "features": np.stack(values)}
     known = [features for features in directed if features is not None]
     if known:
         unknown = np.full_like(known[0], np.nan)
-        directed = np.stack([unknown if features is None else features for features in directed])
-    return np.array(rows, np.int64), np.stack(values), directed if known else None
+        arrays["directed"] = np.stack([unknown if one is None else one for one in directed])
+    if copies:
+        arrays |= {"copied": np.array(list(copies)), "copies": np.stack(list(copies.values()))}
+    return arrays
 
 
 def selected(dataset: Dataset, frames: str | None) -> np.ndarray:

@@ -177,7 +177,13 @@ def train(
         )
     began = time.perf_counter()
     table = measure_labelled(
-        dataset, frames, scene=scene, directions=directions, cache=cache, progress=progress
+        dataset,
+        frames,
+        scene=scene,
+        directions=directions,
+        with_copies=kernel == "poly",
+        cache=cache,
+        progress=progress,
     )
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None

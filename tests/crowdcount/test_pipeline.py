@@ -118,6 +118,25 @@ class TestMeasuring:
         assert known[-1]
         assert [frame.features[0, changes].any() for frame in measured] == known
 
+    def test_another_sharpness_of_a_frame_is_measured_without_a_trace(self):
+        frames = list(drawn((320, 240)))
+        pipelines = [Pipeline(drawn_scene((320, 240)), rate=10.0) for _ in range(2)]
+        for pipeline in pipelines:
+            pipeline.learn(frames)
+        for frame in frames:
+            once, twice = (pipeline.measure(frame) for pipeline in pipelines)
+            np.testing.assert_array_equal(once.features, twice.features)
+            as_it_is, blurred = (pipelines[1].measure_again(frame, sharpness) for sharpness in (0.0, -1.0))
+            gradients = pipelines[1].quantity_names.index("gradients_60")
+            assert blurred[0, gradients] < 0.9 * as_it_is[0, gradients]
+        np.testing.assert_allclose(as_it_is[0, gradients], once.features[0, gradients], rtol=0.02)
+
+    def test_before_the_empty_scene_is_known_another_sharpness_shows_nobody(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=10.0)
+        frame = next(drawn((320, 240)))
+        pipeline.measure(frame)
+        assert not pipeline.measure_again(frame, 0.5).any()
+
     @pytest.mark.parametrize("rate", [1.0, 10.0], ids=["stills", "video"])
     def test_resolution_hardly_matters(self, rate):
         """On average over frames, the whole region's values differ by less than 15 % of the column's mean (of

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from crowdcount.errors import DatasetError, ModelError
+from crowdcount.learning import measuring
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
 from crowdcount.learning.measuring import FeatureTable, measure
@@ -392,6 +393,67 @@ class TestMeasure:
     def test_without_a_scene_it_is_estimated(self, street):
         measured = measure(street.dataset(), np.arange(len(street.counts)) < 2)
         assert measured.scene.height_origin in ("estimated", "assumed")
+
+
+class TestCopies:
+    """Frames of video are learnt from once more, a little blurred or sharpened."""
+
+    @pytest.fixture
+    def clip(self, make_street, tmp_path):
+        """make(change, name): the data set of a clip of 120 frames, each changed, with its counts."""
+        drawn = make_street(tmp_path / "drawn", n_frames=120)
+
+        def make(change=lambda image: image, name="clip"):
+            path = tmp_path / f"{name}.avi"
+            video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10.0, drawn.scene.size_wh)
+            video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
+            for image in sorted(drawn.frames.iterdir()):
+                video.write(change(cv2.imread(str(image))))
+            video.release()
+            return load_dataset(path, counts=drawn.labels)
+
+        return make
+
+    def test_are_of_labelled_frames_evenly_spread(self, clip, street, monkeypatch):
+        monkeypatch.setattr(measuring, "MOST_COPIES", 10)
+        dataset = clip()
+        dataset = replace(dataset, counts=np.where(np.arange(120) < 40, np.nan, dataset.counts))
+        wanted = np.arange(120) >= 20
+        plain, table = (
+            measure(dataset, wanted, scene=street.scene, with_copies=copies) for copies in (False, True)
+        )
+        assert plain.copies is None
+        np.testing.assert_array_equal(table.features, plain.features)
+        assert table.rows[table.copies.of].tolist() == list(range(40, 120, 8))
+        assert table.copies.X.shape == (10, table.features.shape[1])
+        assert (table.features[table.copies.of] != table.copies.X).any(axis=1).all()
+
+    def test_there_are_none_of_pictures_now_and_then(self, street):
+        wanted = np.arange(len(street.counts)) < 12
+        assert measure(street.dataset(), wanted, scene=street.scene, with_copies=True).copies is None
+
+    def test_are_kept_in_the_cache(self, clip, street, tmp_path):
+        dataset, wanted, progress = clip(), np.arange(120) < 20, Counter()
+        first, again = (
+            measure(dataset, wanted, scene=street.scene, with_copies=True, cache=tmp_path, progress=progress)
+            for _ in range(2)
+        )
+        assert len(progress.calls) == 20
+        np.testing.assert_array_equal(first.copies.X, again.copies.X)
+        np.testing.assert_array_equal(first.copies.of, again.copies.of)
+
+    def test_a_camera_out_of_focus_counts_the_same_people(self, clip, street, monkeypatch):
+        sharp = clip()
+        blurred = clip(lambda image: cv2.GaussianBlur(image, (0, 0), 1.2), "blurred")
+
+        def change(training):
+            found = [evaluate(data, training.model, scene=training.model.scene) for data in (sharp, blurred)]
+            return np.abs(found[0].predictions - found[1].predictions).mean()
+
+        with_copies = train(sharp, scene=street.scene)
+        monkeypatch.setattr(measuring, "LOW_RATE_FPS", 100.0)
+        assert change(with_copies) < 0.75 * change(train(sharp, scene=street.scene))
+        assert with_copies.metrics.n == 120
 
 
 class TestEvaluate:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.images import Closing, narrowest_of, percentile_of, reduced, resized
+from features.images import Closing, narrowest_of, percentile_of, reduced, resized, with_sharpness
 
 
 @settings(deadline=None)
@@ -66,3 +66,15 @@ def test_resized_is_opencvs_within_a_grey_level_and_changes_no_setting(interpola
     assert cv2.ipp.useIPP_NotExact() == settings_before
     expected = cv2.resize(image, size_wh, interpolation=interpolation)
     assert np.abs(found.astype(int) - expected).max() <= 1
+
+
+def test_sharpness_grows_and_keeps_the_brightness():
+    rng = np.random.default_rng(0)
+    image = cv2.resize(rng.integers(60, 190, (30, 40, 3), dtype=np.uint8), (160, 120))
+    steps = [with_sharpness(image, sharpness) for sharpness in (-1, -0.5, 0, 0.5, 1)]
+    detail = [cv2.Laplacian(step, cv2.CV_64F).std() for step in steps]
+    assert detail == sorted(detail)
+    assert detail[0] < 0.8 * detail[2] < 0.8 * 0.9 * detail[4]
+    np.testing.assert_array_equal(steps[2], image)
+    assert [step.mean() for step in steps] == pytest.approx([image.mean()] * 5, abs=0.5)
+    assert np.abs(with_sharpness(image, -1e-9).astype(int) - image).max() <= 1

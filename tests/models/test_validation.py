@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
 
-from models import BlockedKFold, CountRegressor, count_metrics, out_of_fold
+from models import BlockedKFold, Copies, CountRegressor, count_metrics, out_of_fold
 
 
 @given(n=st.integers(5, 200), n_splits=st.integers(2, 5), gap=st.integers(0, 3))
@@ -61,6 +62,35 @@ def test_out_of_fold_agrees_with_fits_by_hand():
     prediction = out_of_fold(Ridge(), X, y, BlockedKFold(3, gap=2))
     by_hand = Ridge().fit(np.delete(X, range(8, 22), axis=0), np.delete(y, range(8, 22))).predict(X[10:20])
     np.testing.assert_allclose(prediction[10:20], by_hand)
+
+
+def test_copies_take_part_where_their_row_does_and_only_there():
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(30, 3)), random.normal(size=30)
+    y[4] = np.nan
+    copies = Copies(X[[2, 12, 13, 25]] + 0.1, np.array([2, 12, 13, 25]))
+    prediction = out_of_fold(_Nearest(), X, y, BlockedKFold(3), copies)
+    labelled = np.flatnonzero(~np.isnan(y))
+    for train, test in BlockedKFold(3).split(labelled):
+        taken = [k for k, row in enumerate(copies.of) if row in labelled[train]]
+        rows = np.vstack([X[labelled[train]], copies.X[taken]])
+        labels = np.concatenate([y[labelled[train]], y[copies.of[taken]]])
+        nearest = ((rows - X[labelled[test], None]) ** 2).sum(axis=-1).argmin(axis=1)
+        np.testing.assert_array_equal(prediction[labelled[test]], labels[nearest])
+    shown = X.copy()
+    shown[12] = copies.X[1]  # the nearest of all: its own label must not be known
+    assert out_of_fold(_Nearest(), shown, y, BlockedKFold(3), copies)[12] != y[12]
+
+
+class _Nearest(BaseEstimator):
+    """The label of the nearest row that has one."""
+
+    def fit(self, X, y):
+        self.rows_, self.labels_ = X[~np.isnan(y)], y[~np.isnan(y)]
+        return self
+
+    def predict(self, X):
+        return self.labels_[((self.rows_ - X[:, None]) ** 2).sum(axis=-1).argmin(axis=1)]
 
 
 def test_metrics_by_hand():

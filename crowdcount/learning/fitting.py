@@ -25,6 +25,7 @@ from .datasets import Dataset
 from .grids import grid_weights
 from .measuring import FeatureTable, Progress, check_labels, measure, selected
 from .regressors import (
+    ALONE,
     AS_GOOD,
     FEW_FEATURES_QUESTIONS,
     KERNELS,
@@ -153,11 +154,11 @@ class Fitting:
         return Validated(best.setting, metrics, predictions, tuple(one.setting for one in chosen))
 
     def with_local(self, best: Validated) -> Validated:
-        """The whole's count mixed with the sum of local ones, where dots allow it and it lowers the error;
-        else `best` itself."""
+        """The whole's count mixed with the sum of local ones, where dots allow it, unless the whole alone has
+        an error of less than `ALONE` times that; then `best` itself."""
         if self._local is None or not isinstance(best.setting, HuberLossSetting):
             return best
-        whole = best.predictions
+        whole, mixed = best.predictions, None
         rows, copies = self._features[self.labelled], self._copies_of(self.labelled)
         for lam in LOCAL_LAMBDAS:
             local = HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
@@ -167,9 +168,9 @@ class Fitting:
                 sums[test_rows] = fitted.predict(rows[test_rows])
             predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * sums
             metrics = count_metrics(self.labels, predictions)
-            if metrics.mae < best.metrics.mae:
-                best = replace(best, metrics=metrics, predictions=predictions, local=local)
-        return best
+            if mixed is None or metrics.mae < mixed.metrics.mae:
+                mixed = replace(best, metrics=metrics, predictions=predictions, local=local)
+        return best if best.metrics.mae < ALONE * mixed.metrics.mae else mixed
 
     def predictor(self, best: Validated) -> tuple[CountRegressor, CountPredictor]:
         """The regressor of the chosen setting, fitted to all frames, and what predicts with it: the mean of

@@ -197,6 +197,7 @@ def measure(
             columns=tuple(schema.names),
             views=schema.views(),
             cell_views=pipeline.cell_views(schema),
+            copies=None,
         )
         for side in range(2)
     )

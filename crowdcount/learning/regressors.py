@@ -44,6 +44,9 @@ RBF_LAMBDAS = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 #: the count, the whole's HLR the rest. In the frames after those learnt from, the error on six clips is 26 %
 #: less than of the whole's alone, 3 % less than of the sum alone (docs/decisions/2026-11-22-mixture.md).
 LOCAL_SHARE = 0.6
+#: The whole alone counts only where its error is less than so many times the mixture's: which of them is less
+#: in cross-validation is chance where they are close, and the mixture is better in other frames.
+ALONE = 0.8
 LOCAL_COEF0 = 3.0
 LOCAL_LAMBDAS = (3e-4, 1e-3, 3e-3, 1e-2)
 #: R3: the same of one kernel over all columns. Its lam weighs against a sum over the labels, not their mean.

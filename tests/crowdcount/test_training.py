@@ -538,6 +538,15 @@ class TestLocalCounts:
         alone = fitting.fit(both.setting).predict(known.features)
         np.testing.assert_allclose(mixture, (1 - LOCAL_SHARE) * alone + LOCAL_SHARE * local)
 
+    @pytest.mark.parametrize(("share", "is_mixed"), [(0.85, True), (0.75, False)])
+    def test_are_left_out_where_the_whole_alone_is_much_better(self, measured, share, is_mixed):
+        dataset, known, people = measured
+        fitting = Fitting(known, dataset, people)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        mae = share * fitting.with_local(whole).metrics.mae
+        better = replace(whole, metrics=replace(whole.metrics, mae=mae))
+        assert (fitting.with_local(better).local is not None) == is_mixed
+
     def test_are_left_out_where_they_mislead(self, measured):
         dataset, known, people = measured
         shuffled = np.random.default_rng(6).permutation(people.ravel()).reshape(150, 4)

@@ -80,8 +80,8 @@ def audit_labels(
 ) -> Audit:
     """Find the labels that stand out from what all the others tell.
 
-    The regression is that of `train`, its setting chosen in the same way, but labels are pruned whether or
-    not that lowers the cross-validation error: a person decides.
+    The regression is that of `train`, its setting chosen in the same way, but each frame takes part once, as
+    it is, and labels are pruned whether or not that lowers the cross-validation error: a person decides.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class ToneCurve:
         return np.float32(before).T[None]
 
     def applied(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
-        """An image (H, W, 3) of integers from -256 to 511 after it: uint8, rounded and saturated.
+        """An image (H, W, 3) of integers after it: uint8, rounded and saturated.
 
         Haze lifts black, another contrast leaves it: what no curve can tell of black and white are bounds,
         the `bound` (minimum or maximum) of what the curve has and what they were.
@@ -60,7 +60,9 @@ class ToneCurve:
         if bound is not None:
             table = np.where(_IS_END, bound(table, _LEVELS), table)
         table = np.clip(table.round(), 0, 255).astype(np.uint8)
-        return table.ravel().take(image_bgr + (len(_LEVELS) * np.arange(3) - _LOWEST))
+        # noise widens what may pass by any amount
+        places = np.clip(image_bgr.astype(np.intp) - _LOWEST, 0, len(_LEVELS) - 1)
+        return table.ravel().take(places + len(_LEVELS) * np.arange(3))
 
     def undone(self, image_bgr: np.ndarray) -> np.ndarray:
         """An image (H, W, 3) uint8 before it: float32."""

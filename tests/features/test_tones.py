@@ -99,6 +99,8 @@ class TestCurve:
         assert haze.applied(image)[0, 0].tolist() == [22, 23, 24]
         assert haze.applied(-100 + image)[0, 0].tolist() == [0, 0, 0]
         assert haze.applied(image + 320)[0, 0].tolist() == [255, 255, 248]
+        assert haze.applied(image - 300)[0, 0].tolist() == [0, 0, 0]
+        assert haze.applied(image + 700)[0, 0].tolist() == [255, 255, 255]
 
     def test_black_and_white_are_bounded(self, haze):
         image = np.int16([[[5, 5, 5], [100, 100, 100], [253, 253, 253]]])

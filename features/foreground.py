@@ -31,6 +31,9 @@ LIGHT_CHANGE_SHARE = 0.6
 #: What noise adds to a difference from the empty scene: so many times its excess over the usual one. Where
 #: that is more than so many grey levels, counts are not to be relied on.
 PER_NOISE, NOISY = 6.0, 20.0
+#: A scene is learnt in the light of the known one, whose changes a model knows, where it is brighter or
+#: darker by more than this share; but not where so little is left of the light that it is mostly noise.
+OTHER_LIGHT, DARKNESS = 0.1, 1 / 7
 #: A sudden change of a channel's gain by more than this factor is a light change too.
 LIGHT_CHANGE_GAIN = 1.25
 #: Light and camera are looked at out of turn in a frame of which twice as much is foreground as before, and
@@ -118,7 +121,8 @@ class MedianBackground:
     meter : LightMeter or None
         Of that; None before.
     known : EmptyScene or None
-        Stays wherever it is still seen when the scene is learnt anew, see `still_seen`.
+        Stays wherever it is still seen when the scene is learnt anew, see `still_seen`; that is learnt in its
+        light.
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
     """
@@ -142,6 +146,10 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         image = median_of(frames)
+        light = None if self.known is None else LightMeter(self.known.image_bgr).measure(image)
+        if light is not None and _is_another(light):
+            frames = np.stack([light.evened_out(frame) for frame in frames])
+            image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
@@ -325,6 +333,12 @@ def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
     """`is_shadow` (k,) at some pixels, (k,) int places in images (H, W, 3) uint8 read row by row."""
     channels = 3 * pixels + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
     return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
+
+
+def _is_another(light: Light) -> bool:
+    brightness = light.greys / 128
+    is_other = light.tones is not None or np.abs(np.log(brightness)).max() > OTHER_LIGHT
+    return is_other and brightness.min() >= DARKNESS
 
 
 def _is_noisy(light: Light) -> bool:

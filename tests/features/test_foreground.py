@@ -390,6 +390,33 @@ class TestLight:
             assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    @pytest.mark.parametrize("tones", [lambda x: 0.35 * x, lambda x: 0.6 * x + 60], ids=["dusk", "fog"])
+    def test_another_days_light_is_brought_to_the_known_one(self, rate, tones):
+        """Whoever differs from the scene differs as much as on the day that is known."""
+        camera, person = Camera(), person_mask(80, 100)
+        known = learnt(rate, [camera() for _ in range(20)])
+        frames = [tones(camera().astype(float)).round().astype(np.uint8) for _ in range(20)]
+        grey = camera().astype(float)
+        grey[person] += 30
+        seen = tones(grey.clip(0, 255)).round().astype(np.uint8)
+        segmenter = Segmenter(rate, ROI, known=known.empty)
+        segmenter.learn(frames)
+        assert np.abs(segmenter.reference_bgr.astype(int) - known.reference_bgr).mean() < 2
+        found = segmenter.apply(seen)
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.9
+        assert np.abs(found.light.evened_out(seen).astype(int) - grey).mean() < 4
+        assert overlap(learnt(rate, frames).apply(seen).mask, person) < 0.5
+
+    def test_a_known_light_that_is_about_the_same_changes_nothing(self):
+        camera = Camera()
+        frames = [camera(gain=1.05) for _ in range(20)]
+        known = learnt(LOW, [camera() for _ in range(20)])
+        segmenter = Segmenter(LOW, ROI, known=known.empty)
+        segmenter.learn(frames)
+        np.testing.assert_array_equal(segmenter.reference_bgr, learnt(LOW, frames).reference_bgr)
+
+    @both_rates
     @pytest.mark.parametrize("gain", [1 / 8, 1 / 12, 1 / 20])
     def test_a_lamp_that_goes_out_is_flagged_once_and_noise_in_the_dark_is_not(self, empty_scene, rate, gain):
         segmenter, camera = empty_scene(rate)

@@ -398,8 +398,8 @@ def make_scene(
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
         given = polygons or None, persons or None
-        scene_from(size_wh, *given)  # refuses what does not fit the frame, before the look
         if is_estimated:
+            scene_from(size_wh, *given)  # refuses what does not fit the frame, before the look
             made = estimated_scene(opened)
         elif imported:
             made = import_scene(*imported).fitted(size_wh)

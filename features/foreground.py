@@ -146,10 +146,11 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         image = median_of(frames)
-        light = None if self.known is None else LightMeter(self.known.image_bgr).measure(image)
-        if light is not None and _is_another(light):
-            frames = np.stack([light.evened_out(frame) for frame in frames])
-            image = median_of(frames)
+        if self.known is not None:
+            light = LightMeter(self.known.image_bgr).measure(image)
+            if _is_another(light):
+                frames = np.stack([light.evened_out(frame) for frame in frames])
+                image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
@@ -336,9 +337,9 @@ def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
 
 
 def _is_another(light: Light) -> bool:
-    brightness = light.greys / 128
-    is_other = light.tones is not None or np.abs(np.log(brightness)).max() > OTHER_LIGHT
-    return is_other and brightness.min() >= DARKNESS
+    """Whether a scene differs from the known one in its light, and is light enough to be brought to that."""
+    is_other = light.tones is not None or np.abs(np.log(light.brightness)).max() > OTHER_LIGHT
+    return is_other and light.brightness.min() >= DARKNESS
 
 
 def _is_noisy(light: Light) -> bool:
@@ -463,10 +464,10 @@ class Segmenter:
         former = self._light
         if looking or former is None or _is_noisy(former):  # as a knock makes it for a moment
             self._light = self._light_of(frame_bgr)
-        foreground, n_changed = self._segmented(frame_bgr)
+        foreground, n_changed = self._segmented(frame_bgr, self._light)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
             self._light = self._light_of(frame_bgr)
-            foreground, n_changed = self._segmented(frame_bgr)
+            foreground, n_changed = self._segmented(frame_bgr, self._light)
         if self._light is not former:
             self._n_at_look = n_changed
         if self._model.see():
@@ -492,18 +493,16 @@ class Segmenter:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
-        light, self._light = self._light, self._light_of(frame_bgr)
-        foreground = Foreground(self._segmented(frame_bgr)[0], (), self._light)
-        self._light = light
-        return foreground
+        light = self._light_of(frame_bgr)
+        return Foreground(self._segmented(frame_bgr, light)[0], (), light)
 
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
         self._model.keep(self._light_of(frame_bgr).evened_out(frame_bgr))
 
-    def _segmented(self, frame_bgr) -> tuple[np.ndarray, int]:
-        """The foreground (H, W) bool in the light of the last look, and its number of pixels."""
-        mask = cv2.medianBlur(self._model.segment(frame_bgr, self._light), 3)
+    def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int]:
+        """The foreground (H, W) bool in some light, and its number of pixels."""
+        mask = cv2.medianBlur(self._model.segment(frame_bgr, light), 3)
         foreground = cv2.bitwise_and(mask, self.roi.view(np.uint8)).view(bool)
         return foreground, np.count_nonzero(foreground)
 
@@ -514,7 +513,8 @@ class Segmenter:
         """Whether a channel is much brighter or darker than it was in the light before."""
         if former is None or former is self._light:
             return False
-        return np.abs(np.log(self._light.greys / former.greys)).max() > np.log(LIGHT_CHANGE_GAIN)
+        ratios = self._light.brightness / former.brightness
+        return np.abs(np.log(ratios)).max() > np.log(LIGHT_CHANGE_GAIN)
 
     def _is_in_another_light(self, frame_bgr) -> bool:
         """Whether a frame is much brighter or darker than the last one to learn from, if there is one.

@@ -50,9 +50,9 @@ class Light:
     tones: ToneCurve | None = None
 
     @property
-    def greys(self) -> np.ndarray:
-        """(3,) float32: what the grey level 128 of the empty scene is in each channel, above 0."""
-        return 128 * self.gains if self.tones is None else np.maximum(self.tones.of(128), 1)
+    def brightness(self) -> np.ndarray:
+        """(3,) float32: factor by which each channel of a middle grey is brighter, above 0."""
+        return self.gains if self.tones is None else np.maximum(self.tones.of(128), 1) / 128
 
     @cached_property
     def factors(self) -> np.ndarray:

@@ -83,7 +83,7 @@ class ToneMeter:
     def __init__(self, sampled: np.ndarray, is_usable: np.ndarray):
         self._empty = sampled.astype(np.float32)
         self._pairs = [_contrasting_pairs(empty, np.flatnonzero(is_usable)) for empty in self._empty]
-        self._has_contrast = min(len(darker) for darker, _ in self._pairs) >= _LEAST_PAIRS
+        self._has_contrast = min(len(contrasts) for *_, contrasts in self._pairs) >= _LEAST_PAIRS
 
     def measure(self, sampled: np.ndarray, is_usable: np.ndarray, gains: np.ndarray) -> ToneCurve | None:
         """The tone curve of a picture, or None where gains (3,) alone explain it about as well.
@@ -119,19 +119,20 @@ class ToneMeter:
 
     def _line(self, channel, seen) -> tuple[float, float]:
         """Offset and slope: the medians over all pixels (3, n), and over the pairs."""
-        seen, empty, (darker, brighter) = seen[channel], self._empty[channel], self._pairs[channel]
-        contrasts = empty.take(brighter) - empty.take(darker)
+        seen, (darker, brighter, contrasts) = seen[channel], self._pairs[channel]
         slope = medians(((seen.take(brighter) - seen.take(darker)) / contrasts)[None])[0]
-        return medians((seen - slope * empty)[None])[0], slope
+        return medians((seen - slope * self._empty[channel])[None])[0], slope
 
 
-def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray]:
-    """Of pixels (k,) with levels (n,), the darkest and the brightest, the next ones, and so on (m,) each."""
+def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of pixels (k,) with levels (n,), the darkest and the brightest, the next ones, and so on (m,) each, and
+    by how much their levels differ."""
     ascending = pixels[np.argsort(levels[pixels], kind="stable")]
     half = len(ascending) // 2
     darker, brighter = ascending[:half], ascending[::-1][:half]
-    is_enough = levels[brighter] - levels[darker] >= _LEAST_CONTRAST
-    return darker[is_enough], brighter[is_enough]
+    contrasts = levels[brighter] - levels[darker]
+    is_enough = contrasts >= _LEAST_CONTRAST
+    return darker[is_enough], brighter[is_enough], contrasts[is_enough]
 
 
 def _fitted(x, y) -> np.ndarray:

@@ -151,6 +151,11 @@ def measure(
             pipeline = make_pipeline(model, scene, rate, directions)
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
 
+        copied = np.zeros(len(wanted), bool)
+        if with_copies and rate >= LOW_RATE_FPS:
+            labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))
+            copied[labelled[spread(MOST_COPIES, len(labelled))]] = True
+
         def measured() -> dict[str, np.ndarray]:
             taught, learning = pipeline, overview.learning_frames(pipeline)
             overview.teach(taught, learning)
@@ -161,10 +166,6 @@ def measure(
                     overview.teach(taught, learning)
             return _measured(source, taught, wanted, copied, progress) | view_arrays(taught.view)
 
-        copied = np.zeros(len(wanted), bool)
-        if with_copies and rate >= LOW_RATE_FPS:
-            labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))
-            copied[labelled[spread(MOST_COPIES, len(labelled))]] = True
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
         settings += (dataset.digest_of_people(), copied.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)

@@ -18,7 +18,7 @@ import numpy as np
 
 from .camera import CameraWatch
 from .images import largest_difference, narrowest_of, noise_of, percentile_of
-from .light import Light, LightMeter
+from .light import Light, LightMeter, coloured_alike
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
@@ -101,6 +101,11 @@ class EmptyScene:
             proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
         return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh), proven)
 
+    def in_grey(self) -> "EmptyScene":
+        """The same without its colours."""
+        grey = cv2.cvtColor(self.image_bgr, cv2.COLOR_BGR2GRAY)
+        return EmptyScene(cv2.merge([grey] * 3), self.threshold, self.is_proven)
+
 
 class MedianBackground:
     """Per-pixel median with a per-pixel noise level, learnt anew from a moving window of frames.
@@ -146,11 +151,10 @@ class MedianBackground:
         self._window.clear()
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
         image = median_of(frames)
-        if self.known is not None:
-            light = LightMeter(self.known.image_bgr).measure(image)
-            if _is_another(light):
-                frames = np.stack([light.evened_out(frame) for frame in frames])
-                image = median_of(frames)
+        known, light = _as_coloured(self.known, image)
+        if known is not None and _is_another(light):
+            frames = np.stack([light.evened_out(frame) for frame in frames])
+            image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
@@ -158,8 +162,8 @@ class MedianBackground:
             noise = noise_of(frames, image)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
         self.empty = EmptyScene(image, threshold)
-        if self.known is not None:
-            self.empty = still_seen(self.known, self.empty, frames)
+        if known is not None:
+            self.empty = still_seen(known, self.empty, frames)
         self.meter = LightMeter(self.empty.image_bgr, frames)
         image = self.empty.image_bgr
         self._extremes = [
@@ -336,6 +340,18 @@ def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
     return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
 
 
+def _as_coloured(known: EmptyScene | None, image_bgr) -> tuple[EmptyScene | None, Light | None]:
+    """A known scene as an image (H, W, 3) uint8 has colours or none, and the light of that against it; None
+    where nothing is known, or not the colours."""
+    if known is None:
+        return None, None
+    for scene in (known, known.in_grey()):
+        light = LightMeter(scene.image_bgr).measure(image_bgr)
+        if not light.is_recoloured:
+            return scene, light
+    return None, None
+
+
 def _is_another(light: Light) -> bool:
     """Whether a scene differs from the known one in its light, and is light enough to be brought to that."""
     is_other = light.tones is not None or np.abs(np.log(light.brightness)).max() > OTHER_LIGHT
@@ -406,10 +422,12 @@ class Segmenter:
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
-            Of more than `LEARNING_FRAMES`, every second, third, … is used.
+            Of more than `LEARNING_FRAMES`, every second, third, … is used; of footage of day and night, those
+            coloured like the first, or grey.
         for_now : bool
             They are of one moment, see `MedianBackground.learn`.
         """
+        frames_bgr = coloured_alike(frames_bgr)
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
@@ -479,7 +497,9 @@ class Segmenter:
             if checking and self._camera_has_moved(frame_bgr):
                 self._learning_for = "camera_moved"
             elif not self._shaken and (
-                self._has_jumped(former) or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
+                self._light.is_recoloured
+                or self._has_jumped(former)
+                or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
             ):
                 self._learning_for = "light_change"
         flags = {self._learning_for} if self._learning_for else set()

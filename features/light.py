@@ -1,7 +1,7 @@
 """The light of a frame against the empty scene's, over all and in each part of the image, and its noise."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,11 @@ _LEAST_GAIN = 0.05
 _UNUSUAL = 1.5
 #: Of fewer pixels, those that noise has made brighter than dark, the light seems to jump.
 _LEAST_SHARE = 0.02
+#: A pixel has colour whose channels differ by more than so many grey levels, fewer in less light but at least
+#: so many. A picture has none where fewer pixels do than the first share, some where more than the second.
+_COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
+#: One pixel of so many tells whether a frame has colours.
+_STRIDE = 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,9 @@ class Light:
         root of the difference of the squares of two median absolute deviations. 0 where it is usual.
     tones : ToneCurve or None
         What haze, glare or another contrast make of the levels; None where gains explain as much.
+    is_recoloured : bool
+        Whether the frame is grey where the empty scene has colours, or the other way round: a camera has
+        switched to infrared for the night, or back.
     """
 
     gains: np.ndarray
@@ -48,6 +56,7 @@ class Light:
     size_wh: tuple[int, int]
     excess_noise: float = 0.0
     tones: ToneCurve | None = None
+    is_recoloured: bool = False
 
     @property
     def brightness(self) -> np.ndarray:
@@ -92,7 +101,7 @@ class LightMeter:
     reference_bgr : (H, W, 3) uint8
         The empty scene.
     frames : iterable of (H, W, 3) uint8
-        Whose median noise is usual there. Without any, none is unusual.
+        Whose median noise is usual there, and share of coloured pixels. Without any, no noise is unusual.
     """
 
     def __init__(self, reference_bgr: np.ndarray, frames: Iterable[np.ndarray] = ()):
@@ -110,8 +119,10 @@ class LightMeter:
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
         self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + DARK)
         self._level = 1 / (3 * self._inverse_total)
+        frames = [self._sampled(frame) for frame in frames]
         noises = [self._seen(frame)[3] for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
+        self._coloured_share = float(np.median([_coloured_share(frame) for frame in frames or [sampled]]))
 
     def measure(self, frame_bgr: np.ndarray) -> Light:
         """The light of a frame (H, W, 3) uint8.
@@ -119,14 +130,19 @@ class LightMeter:
         Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where they
         are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
         """
-        gains, tones, local, noise = self._seen(frame_bgr)
+        sampled = self._sampled(frame_bgr)
+        gains, tones, local, noise = self._seen(sampled)
         excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
-        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones)
+        is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(gains.max())))
+        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones, is_recoloured)
 
-    def _seen(self, frame_bgr) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, float]:
+    def _sampled(self, frame_bgr) -> np.ndarray:
+        """(3, n) uint8: the pixels of a frame at which the light is looked at."""
+        return frame_bgr.ravel().take(self._places)
+
+    def _seen(self, sampled) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, float]:
         """Gains, tone curve, local light, and the median deviation from these, grey levels, but of what is no
         drift."""
-        sampled = frame_bgr.ravel().take(self._places)
         gains, tones = np.ones(3, np.float32), None
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
@@ -148,6 +164,27 @@ class LightMeter:
         deviations = np.abs(ratios - local.reshape(-1, 1)) * self._level.reshape(ratios.shape)
         deviations = deviations[is_drift]
         return gains, tones, local, float(medians(deviations[None])[0]) if len(deviations) else 0.0
+
+
+def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Those of frames (H, W, 3) uint8, at least one, that are coloured as the first is, or grey."""
+    shares = [_coloured_share(frame.reshape(-1, 3)[::_STRIDE].T) for frame in frames_bgr]
+    return [
+        frame
+        for frame, share in zip(frames_bgr, shares, strict=True)
+        if not _is_recoloured(share, shares[0])
+    ]
+
+
+def _is_recoloured(*shares) -> bool:
+    """Whether of two pictures, with these shares of coloured pixels, one is grey and the other is not."""
+    return min(shares) < _WITHOUT_COLOUR and max(shares) > _WITH_COLOUR
+
+
+def _coloured_share(sampled, gain: float = 1.0) -> float:
+    """The share of pixels (3, n) uint8 that have colour."""
+    differences = sampled.max(axis=0) - sampled.min(axis=0)
+    return np.count_nonzero(differences > max(_COLOUR * min(gain, 1.0), _LEAST_COLOUR)) / len(differences)
 
 
 def _is_usable(sampled):

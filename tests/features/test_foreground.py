@@ -74,6 +74,11 @@ def walk(camera, n_frames, **options):
         yield camera(across, nearer, **options), across | nearer
 
 
+def in_grey(frame):
+    """As a camera shows it that has switched to infrared: (H, W, 3) uint8 without colours."""
+    return cv2.merge([cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)] * 3)
+
+
 def overlap(found, truth):
     return (found & truth).sum() / (found | truth).sum()
 
@@ -255,6 +260,27 @@ class TestKnownScene:
             assert segmenter.apply(Camera()()).mask.mean() < 0.01
             assert (segmenter.first.is_proven == self.SITTER).all()
 
+    @pytest.mark.parametrize(
+        ("of_known", "of_footage"), [(np.copy, in_grey), (in_grey, np.copy)], ids=["by day", "by night"]
+    )
+    @pytest.mark.parametrize("gain", [0.7, 1.0])
+    def test_lends_no_colours_to_grey_footage_nor_takes_them(self, of_known, of_footage, gain):
+        known = replace(self.known(), image_bgr=of_known(self.known().image_bgr), is_proven=self.SITTER)
+        segmenter = Segmenter(HIGH, ROI, known=known)
+        segmenter.learn([of_footage(frame) for frame in self.clip(60, 0.3, gain)])
+        camera, walker = Camera(), person_mask(40, 60)
+        found = segmenter.apply(of_footage(camera(walker, self.SITTER, gain=gain)))
+        assert found.flags == ()
+        assert overlap(found.mask, walker | self.SITTER) > 0.7
+        assert segmenter.apply(of_footage(camera(gain=gain))).mask.mean() < 0.01
+
+    def test_without_colours_tells_of_grey_footage_what_is_behind_who_stays(self):
+        proven = replace(self.known(), is_proven=self.SITTER)
+        segmenter = Segmenter(HIGH, ROI, known=proven)
+        segmenter.learn([in_grey(frame) for frame in self.clip(60, 1.0)])
+        assert segmenter.apply(in_grey(Camera()(self.SITTER))).mask[self.SITTER].mean() > 0.7
+        assert segmenter.apply(in_grey(Camera()())).mask.mean() < 0.01
+
     def test_proven_places_go_with_the_picture(self):
         smaller = replace(self.known(), is_proven=self.SITTER).resized((WIDTH // 2, HEIGHT // 2))
         assert (smaller.is_proven == self.SITTER[::2, ::2]).mean() > 0.99
@@ -415,6 +441,33 @@ class TestLight:
         segmenter = Segmenter(LOW, ROI, known=known.empty)
         segmenter.learn(frames)
         np.testing.assert_array_equal(segmenter.reference_bgr, learnt(LOW, frames).reference_bgr)
+
+    @both_rates
+    @pytest.mark.parametrize("any_scene", [True, False])
+    def test_a_camera_that_switches_to_infrared_and_back_is_flagged_learnt_and_over(self, rate, any_scene):
+        camera, person = Camera(), person_mask(70, 100)
+        segmenter = Segmenter(rate, ROI, any_scene)
+        segmenter.learn([camera() for _ in range(20)])
+        assert segmenter.apply(camera()).flags == ()
+        for of_night in (in_grey, np.copy):
+            flagged = [segmenter.apply(of_night(camera())).flags for _ in range(look_step(rate))]
+            assert flagged[-1] == ("light_change",)
+            for _ in range((MIN_LEARNING_FRAMES + 1) * max(1, round(rate / 2))):
+                segmenter.apply(of_night(camera()))
+            for _ in range(2 * look_step(rate)):
+                found = segmenter.apply(of_night(camera(person)))
+                assert found.flags == ()
+                assert overlap(found.mask, person) > 0.7
+
+    @both_rates
+    @pytest.mark.parametrize("n_first", [10, 30, 50])
+    def test_of_footage_of_day_and_night_the_beginning_is_learnt(self, rate, n_first):
+        camera, person = Camera(), person_mask(70, 100)
+        segmenter = learnt(rate, [in_grey(camera()) if k < n_first else camera() for k in range(60)])
+        found = segmenter.apply(in_grey(camera(person)))
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.7
+        assert segmenter.apply(in_grey(camera())).mask.mean() < 0.01
 
     @both_rates
     @pytest.mark.parametrize("gain", [1 / 8, 1 / 12, 1 / 20])

@@ -72,6 +72,21 @@ class TestMeter:
         assert light.local[:, : COLUMNS * 3 // 4 - 1] == pytest.approx(1, abs=0.04)
         assert light.local[:, COLUMNS * 3 // 4 + 1 :] == pytest.approx(1.13, abs=0.04)
 
+    @pytest.mark.parametrize("gain", [0.2, 0.5, 1.0, 1.3])
+    def test_grey_pictures_of_a_coloured_scene_and_the_other_way_round(self, meter, gain):
+        """In any light, but not where nearly all is grey."""
+        coloured = seen(gain, PEOPLE)
+        grey = cv2.merge([coloured[..., 1]] * 3)
+        of_grey = LightMeter(cv2.merge([seen()[..., 1]] * 3))
+        assert meter.measure(grey).is_recoloured
+        assert of_grey.measure(coloured).is_recoloured
+        assert not meter.measure(coloured).is_recoloured
+        assert not of_grey.measure(grey).is_recoloured
+        grey[:10] = coloured[:10]
+        assert not meter.measure(grey).is_recoloured
+        grey[4:10] = grey[4:10, :, :1]
+        assert not of_grey.measure(grey).is_recoloured
+
     def test_noise_in_excess_of_the_usual_despite_people_and_light(self):
         rng = np.random.default_rng(1)
 

@@ -181,7 +181,7 @@ def measure(
         pipeline.cell_views(),
         pipeline.cells,
     )
-    if copied.any():
+    if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
         table = replace(table, copies=Copies(_by_frame(arrays["copies"]), of))
     if not directions:

@@ -1,4 +1,5 @@
 import math
+import re
 import shutil
 from dataclasses import asdict, replace
 from itertools import chain
@@ -413,6 +414,22 @@ class TestCopies:
             return load_dataset(path, counts=drawn.labels)
 
         return make
+
+    def test_are_none_where_no_labelled_frame_can_be_decoded(self, clip):
+        dataset = clip()
+        damaged = bytearray(dataset.source.read_bytes())
+        chunks = [match.start() + 4 for match in re.finditer(b"00dc", damaged)]
+        for chunk in chunks[15:35]:  # the file's head holds one more
+            length = int.from_bytes(damaged[chunk : chunk + 4], "little")
+            damaged[chunk + 4 : chunk + 4 + length] = bytes(length)
+        dataset.source.write_bytes(damaged)
+        is_lost = np.isin(np.arange(120), range(20, 30))
+        dataset = replace(dataset, counts=np.where(is_lost, dataset.counts, np.nan))
+        measured = measure(dataset, np.ones(120, bool), with_copies=True)
+        assert 80 < len(measured.rows) < 110
+        assert measured.copies is None
+        with pytest.raises(DatasetError, match="can be decoded, found 0"):
+            train(dataset)
 
     def test_are_of_labelled_frames_evenly_spread(self, clip, street, monkeypatch):
         monkeypatch.setattr(measuring, "MOST_COPIES", 10)

@@ -369,7 +369,7 @@ def scene_from(
         line = _line_through(tuple(persons), size_wh)
     return Scene(
         (int(width), int(height)),
-        _mask_of(polygons, size_wh),
+        _region_of(polygons, size_wh),
         _map_of(line, size_wh),
         polygons,
         line,
@@ -609,7 +609,7 @@ def _assembled(description: _Description, arrays) -> Scene:
         person_height = _map_of(line, size_wh)
     else:
         person_height = arrays.get("person_height")
-    roi = arrays.get("roi") if polygons is None else _mask_of(polygons, size_wh)
+    roi = arrays.get("roi") if polygons is None else _region_of(polygons, size_wh)
     if roi is None or person_height is None:
         raise SceneError(
             "expected polygons or a mask, and a line or a height map; one is missing; make the scene again"
@@ -638,18 +638,25 @@ def _whole_frame(size_wh) -> tuple[Polygon, ...]:
     return (((0, 0), (right, 0), (right, bottom), (0, bottom)),)
 
 
-def _mask_of(polygons, size_wh) -> np.ndarray:
-    """Pixels (H, W) inside or on the border of any polygon."""
-    mask = np.zeros(size_wh[::-1], np.uint8)
+def _region_of(polygons, size_wh) -> np.ndarray:
+    """`_mask_of` polygons as they are given; SceneError where one encloses nothing, or all lie outside."""
     for number, polygon in enumerate(polygons, start=1):
         points = np.array(polygon, np.float64)
         if not (np.isfinite(points).all() and np.abs(points).max() <= _MAX_COORDINATE):
             raise SceneError(f"polygon {number} of the ROI has a point far outside any frame; correct it")
         if len(points) < 3 or cv2.contourArea(points.astype(np.float32)) < 1:
             raise SceneError(f"polygon {number} of the ROI encloses no area; give three or more corners")
-        cv2.fillPoly(mask, [np.rint(points).astype(np.int32)], 1)
+    mask = _mask_of(polygons, size_wh)
     if not mask.any():
         raise SceneError(f"the ROI lies outside the {size_wh[0]}x{size_wh[1]} frame; draw it inside")
+    return mask
+
+
+def _mask_of(polygons, size_wh) -> np.ndarray:
+    """Pixels (H, W) inside or on the border of any polygon, however small."""
+    mask = np.zeros(size_wh[::-1], np.uint8)
+    for polygon in polygons:
+        cv2.fillPoly(mask, [np.rint(polygon).astype(np.int32)], 1)
     return mask.astype(bool)
 
 

@@ -173,6 +173,11 @@ class TestScene:
         np.testing.assert_allclose(resized.person_height[5:-5], expected[5:-5], rtol=0.03)
         assert scene.resized(SIZE) is scene
 
+    def test_a_small_polygon_stays_at_a_size_at_which_it_encloses_no_pixel(self):
+        small = [(100, 60), (104, 60), (104, 64), (100, 64)]
+        scene = scene_from(SIZE, [[(0, 0), (50, 0), (50, 119), (0, 119)], small])
+        assert scene.resized((20, 15)).roi[8, 13]
+
     def test_resized_there_and_back_is_the_same_line(self, given_scene):
         back = given_scene.resized((480, 360)).resized(SIZE)
         assert back.line.slope == pytest.approx(given_scene.line.slope)

@@ -362,8 +362,9 @@ def spread(n: int, count: int) -> list[int]:
 
 
 def is_camera(source: str) -> bool:
-    """Whether a source is the number of a camera: a whole number that is no file's name."""
-    return re.fullmatch(r"[0-9]+", source) is not None and not os.path.exists(source)
+    """Whether a source is the number of a camera: a whole number, not as long as a date, that is no file's
+    name."""
+    return re.fullmatch(r"[0-9]{1,7}", source) is not None and not os.path.exists(source)
 
 
 class _NotOneToOneError(Exception):

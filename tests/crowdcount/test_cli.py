@@ -365,6 +365,7 @@ class TestBadInput:
         ("command", "said"),
         [
             ("absent.avi", "absent.avi does not exist"),
+            ("20261122093000", "20261122093000 does not exist"),
             ("empty.avi", "empty.avi is empty"),
             ("text.avi", "text.avi cannot be read as a video"),
             ("folder", "give videos one by one, or their folder to crowdcount batch"),

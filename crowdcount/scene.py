@@ -470,7 +470,7 @@ def import_scene(*paths: str | Path) -> Scene:
                 f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask; give a file of "
                 "the Mall or UCSD data set"
             ) from None
-    if person_height is None:
+    if person_height is None or person_height.ndim != 2:
         raise SceneError("the files hold no perspective map (pMapN or dmap.pmapy); add the file that does")
     roi = np.ones(person_height.shape, bool) if roi is None else roi
     return Scene(

@@ -426,6 +426,9 @@ class TestImport:
         scipy.io.savemat(no_mask, {"roi": {"xi": [[1]]}})
         contents = [b"", b"text", whole[:200], whole[:-100], empty]
         contents += [file.read_bytes() for file in (foreign, no_map, no_mask)]
+        for flat_map in (np.ones((1, 5)), np.ones((3, 4, 5)), np.ones((0, 0))):
+            scipy.io.savemat(path, {"pMapN": flat_map})
+            contents.append(path.read_bytes())
         for content in contents:
             path.write_bytes(content)
             with pytest.raises(SceneError) as excinfo:

@@ -85,8 +85,9 @@ def _covered(centres: np.ndarray, heights: np.ndarray, scene: Scene, size_wh: tu
     """(h, w) bool: where people of `body_centres` are, in a picture of some size."""
     scale = np.array(size_wh) / scene.size_wh
     reach = heights[:, None] * [_BESIDE, _ABOVE], heights[:, None] * [_BESIDE, _BELOW]
-    first = np.floor((centres - reach[0]) * scale).astype(int)
-    last = np.ceil((centres + reach[1]) * scale).astype(int)
+    # not beyond what OpenCV can draw, however large a box
+    first = np.clip(np.floor((centres - reach[0]) * scale), -1, size_wh).astype(int)
+    last = np.clip(np.ceil((centres + reach[1]) * scale), -1, size_wh).astype(int)
     covered = np.zeros(size_wh[::-1], np.uint8)
     for corner, opposite in zip(first.tolist(), last.tolist(), strict=True):
         cv2.rectangle(covered, corner, opposite, 1, cv2.FILLED)

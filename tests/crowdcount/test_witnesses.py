@@ -123,6 +123,11 @@ class TestBehindPeople:
         by_boxes = found(street, dataset)[1]
         assert difference(of_sitter(by_dots.image_bgr), of_sitter(by_boxes.image_bgr)) < 6
 
+    def test_a_box_larger_than_any_picture_hides_all(self, street, sat_on):
+        folder, boxes = sat_on
+        vast = [np.vstack([people, [[-1e12, -1e12, 2e12, 2e12]]]) for people in boxes]
+        assert found(street, annotated(street, folder, vast))[1] is None
+
     def test_a_street_that_people_cross_is_left_alone(self, street):
         dataset = annotated(street, street.frames, street.boxes)
         assert found(street, dataset)[1] is None

@@ -87,5 +87,5 @@ def changed_share(pixels: np.ndarray, other: np.ndarray) -> float:
 
 def _pixels_of(frame_bgr) -> np.ndarray:
     """The green channel of every so many rows and columns, a copy."""
-    step = max(1, frame_bgr.shape[1] // COLUMNS)
+    step = max(1, min(frame_bgr.shape[1] // COLUMNS, len(frame_bgr)))  # one row at the least
     return frame_bgr[step // 2 :: step, step // 2 :: step, 1].copy()

@@ -71,6 +71,12 @@ def test_a_clip_that_is_repeated_is_not_frozen():
     assert not any(watch.see(clip[k % len(clip)]) for k in range(9 * len(clip)))
 
 
+def test_a_strip_of_few_rows_is_told_too():
+    camera, watch = Camera(), FreezeWatch(1.0)
+    strip = np.tile(camera()[:2], (1, 20, 1))
+    assert [watch.see(strip) for _ in range(200)][-1]
+
+
 def test_pictures_of_another_size_are_others():
     watch = FreezeWatch(1.0)
     for k in range(200):

@@ -273,7 +273,7 @@ class Pipeline:
             return np.zeros((self.geometry.n_regions, len(CHANGES)))
         reference = self._segmenter.reference_bgr
         if self._meter is None or self._meter.reference_bgr is not reference:
-            self._meter = ChangeMeter(reference, self.geometry.resized(reference.shape[1::-1]))
+            self._meter = ChangeMeter(reference, self.geometry)
         return self._meter.measure(light.evened_out(frame_bgr), light.excess_noise)
 
     def _people_of(self, mask) -> Figures:

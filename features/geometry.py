@@ -45,16 +45,6 @@ class Geometry:
         if self.grids.max() >= self.n_regions:
             raise ValueError(f"region {self.grids.max()} is beyond the {self.n_regions} regions")
 
-    def resized(self, size_wh: tuple[int, int]) -> "Geometry":
-        """The same regions and perspective for images of another size; itself for the same size."""
-        width, height = size_wh
-        if self.person_height.shape == (height, width):
-            return self
-        grids = [cv2.resize(grid, size_wh, interpolation=cv2.INTER_NEAREST) for grid in self.grids]
-        heights = cv2.resize(self.person_height, size_wh, interpolation=cv2.INTER_NEAREST)
-        scale = height / self.person_height.shape[0]
-        return Geometry(np.stack(grids), heights * np.float32(scale), self.n_regions)
-
     @cached_property
     def roi(self) -> np.ndarray:
         """(H, W) bool: True where the pixel belongs to a region."""

@@ -127,17 +127,3 @@ class TestErrors:
     def test_regions_must_be_known(self):
         with pytest.raises(ValueError, match="region 3"):
             self.geometry(grids=np.full((1, 4, 5), 3, np.int32), n_regions=3)
-
-
-def test_resized_geometry_keeps_regions_and_ground(make_geometry):
-    four_cells = make_geometry(np.linspace(8, 24, 96)[:, None] * np.ones((1, 128)), grids=((1, 1), (2, 2)))
-    small = four_cells.resized((four_cells.roi.shape[1] // 2, four_cells.roi.shape[0] // 2))
-    assert small.n_regions == four_cells.n_regions
-    assert small.roi.shape == tuple(side // 2 for side in four_cells.roi.shape)
-    for region in range(four_cells.n_regions):
-        ground = [
-            (1 / one.person_height[(one.grids == region).any(axis=0)].astype(float) ** 2).sum()
-            for one in (four_cells, small)
-        ]
-        assert ground[1] == pytest.approx(ground[0], rel=0.1)
-    assert four_cells.resized(four_cells.roi.shape[::-1]) is four_cells

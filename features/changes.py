@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from .geometry import Geometry
+from .images import largest_difference
 from .schema import Quantity
 from .size import N_ORIENTATIONS, orientation_bins
 
@@ -63,9 +64,8 @@ class ChangeMeter:
             and 120. A frame that equals the empty scene gives zeros but for its gradients.
         """
         roi = self.geometry.roi
-        b, g, r = cv2.split(cv2.absdiff(frame_bgr, self.reference_bgr))
-        change = cv2.subtract(cv2.max(cv2.max(b, g), r), round(_PER_NOISE * excess_noise))
-        change = cv2.LUT(change, _CLASSES)
+        difference = largest_difference(frame_bgr, self.reference_bgr)
+        change = cv2.LUT(cv2.subtract(difference, round(_PER_NOISE * excess_noise)), _CLASSES)
         changed = np.flatnonzero((change > 0) & roi)
         areas = self._sums(changed, change.ravel().take(changed) - 1, len(CHANGES))
 

@@ -174,13 +174,13 @@ class Figures:
         """
         return self.areas / self.blob_areas.take(self.blobs)
 
-    def sums(self, weights=None, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
+    def sums(self, weights, bins=0, n_bins=1, chosen=slice(None)) -> np.ndarray:
         """Sum `weights` per region and bin.
 
         Parameters
         ----------
-        weights : (n,) float, optional
-            What each pixel adds; 1 without.
+        weights : (n,) float
+            What each pixel adds.
         bins : (n,) int in 0 … n_bins − 1, or 0
             Bin of each pixel.
         n_bins : int
@@ -194,4 +194,4 @@ class Figures:
         n_parts = self.geometry.n_parts
         index = self.parts[chosen] * n_bins + bins
         by_part = np.bincount(index, weights, n_parts * n_bins).reshape(n_parts, n_bins)
-        return self.geometry.total(by_part.astype(np.float64, copy=False))
+        return self.geometry.total(by_part.astype(np.float64, copy=False))  # of no pixels they are integers

@@ -35,10 +35,10 @@ class TestRegions:
         mask = np.zeros((4, 6), bool)
         mask.ravel()[[0, 5, 6, 23]] = True  # left, right, left, right
         figures = Figures(mask, geometry)
-        assert figures.sums().tolist() == [[4], [2], [2]]
+        assert figures.sums(np.ones(4)).tolist() == [[4], [2], [2]]
         sums = figures.sums(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, 1]), 2)
         assert sums.tolist() == [[1, 14], [1, 4], [0, 10]]
-        assert figures.sums(chosen=np.array([1, 2, 3])).tolist() == [[3], [1], [2]]
+        assert figures.sums(np.ones(3), chosen=np.array([1, 2, 3])).tolist() == [[3], [1], [2]]
 
     def test_no_pixels_sum_to_zero(self, make_geometry):
         figures = Figures(np.zeros((96, 128), bool), make_geometry(2.0, grids=((1, 1), (2, 2))))

@@ -81,8 +81,9 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     for file in [*_source_files(source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    for name in ("../pipeline.py", "../overview.py", "witnesses.py", "local_counts.py"):
-        digest.update((Path(__file__).parent / name).read_bytes())
+    for name in ("scene", "video", "overview", "pipeline", "learning/local_counts", "learning/measuring",
+                 "learning/witnesses"):  # fmt: skip
+        digest.update((Path(__file__).parent.parent / f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 

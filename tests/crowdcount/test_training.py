@@ -3,11 +3,13 @@ import re
 import shutil
 from dataclasses import asdict, replace
 from itertools import chain
+from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 
+from crowdcount import scene
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import measuring
 from crowdcount.learning.datasets import Dataset, load_dataset
@@ -346,6 +348,14 @@ class TestCache:
         again, n_again = self.features(small, cache, model=cell_model)
         assert n_again == 0
         assert (again.features == cells.features).all()
+
+    @pytest.mark.parametrize("module", [measuring, scene])
+    def test_other_code_measures_anew(self, small, tmp_path, monkeypatch, module):
+        self.features(small, tmp_path / "cache")
+        read = Path.read_bytes
+        ending = {Path(module.__file__): b"#"}
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + ending.get(path, b""))
+        assert self.features(small, tmp_path / "cache")[1] == 16
 
     def test_a_damaged_one_is_told(self, small, tmp_path):
         self.features(small, tmp_path / "cache")

@@ -38,14 +38,10 @@ PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
 ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + LBP)
-
-
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
 #: sets tried by blocked cross-validation this did well on both a crowded mall (2.2 MAE, the whole region
 #: alone 2.6) and a quiet street (.6, alone .9); a single grid did worse on one of them.
 GRIDS = ((1, 1), (3, 2), (6, 5))
-
-
 #: A picture whose brightness differs by fewer grey levels shows nobody, as foreground differs from the empty
 #: scene by at least so many. Left out are noise, by looking at an eighth of the rows and columns, and the
 #: time that a camera writes into its picture: the darkest and brightest 2 %.
@@ -88,8 +84,9 @@ class Measurement:
 def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
     """Width and height at which a scene's frames are measured.
 
-    The scale makes a person typical of the scene `person_height` pixels tall; frames are never enlarged.
-    Typical is the median over the region of interest, each place weighted by how many people it could hold.
+    The scale makes a person typical of the scene `person_height` pixels tall; frames are not enlarged, but
+    to 32 pixels to a side. Typical is the median over the region of interest, each place weighted by how many
+    people it could hold.
     """
     heights = scene.person_height[scene.roi].astype(np.float64)
     order = np.argsort(heights)

@@ -160,6 +160,7 @@ class Pipeline:
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         known = None if scene.view is None else scene.view.resized(self.size_wh)
         self._segmenter = Segmenter(rate, small.roi, by_blob, known)
+        self._last_frame = None
         self._freeze = FreezeWatch(rate)
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
@@ -220,8 +221,8 @@ class Pipeline:
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
-        frame = self.reduced(frame_bgr)
-        foreground = self._segmenter.apply(frame)
+        foreground = self._segmenter.apply(self.reduced(frame_bgr))
+        frame = self._last_frame = foreground.image_bgr
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         measured = self._features(frame, grey, figures, foreground.light)
@@ -229,10 +230,10 @@ class Pipeline:
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 
-    def measure_again(self, frame_bgr: np.ndarray, sharpness: float) -> np.ndarray:
-        """Features of the frame that was measured last, (H, W, 3) uint8, had it been blurrier or sharper; see
-        `with_sharpness`. Leaves no trace."""
-        frame = with_sharpness(self.reduced(frame_bgr), sharpness)
+    def measure_again(self, sharpness: float) -> np.ndarray:
+        """Features of the frame that was measured last, had it been blurrier or sharper; leaves no trace. See
+        `with_sharpness`."""
+        frame = with_sharpness(self._last_frame, sharpness)
         foreground = self._segmenter.apply_again(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         return self._features(frame, grey, self.figures(foreground.mask), foreground.light)

@@ -17,8 +17,9 @@ import cv2
 import numpy as np
 
 from .camera import CameraWatch
-from .images import largest_difference, narrowest_of, noise_of, percentile_of
+from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, coloured_alike
+from .motion import LOW_RATE_FPS
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
@@ -45,12 +46,17 @@ CAMERA_SHIFT_CHECKS = 3
 MOST_FLICKERS = 8
 #: Light and camera are looked at once a second, and once in so many frames.
 LOOK_FRAMES = 10
+#: Whether it rains or snows is looked at each so many seconds: it does where, in more than this share of
+#: `_BLOCKS`, something is in one frame alone and not near what stays.
+RAIN_CHECK_S, RAIN_SHARE = 4.0, 0.2
 
 #: Brightness on a scale of ratios, above what a dark pixel has of noise.
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
 _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
+#: Columns and rows of blocks in which it may rain; how far fast limbs of people may be from where they were.
+_BLOCKS, _LIMBS = (8, 6), np.ones((15, 15), np.uint8)
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
 _AT_A_TIME = 1 << 12
 
@@ -69,11 +75,14 @@ class Foreground:
         "learning" (no background yet: the mask is empty), "light_change", "camera_moved", "noisy".
     light : Light or None
         Of the frame, as last looked at; None while there is no background.
+    image_bgr : (H, W, 3) uint8
+        What it was found in: the frame, or in rain and snow the one before it without drops and flakes.
     """
 
     mask: np.ndarray
     flags: tuple[str, ...]
     light: Light | None
+    image_bgr: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,6 +310,11 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     )
 
 
+def _blocks_with(mask) -> np.ndarray:
+    """(6, 8) bool: in which blocks of a mask (H, W) bool anything is set."""
+    return cv2.resize(mask.astype(np.float32), _BLOCKS, interpolation=cv2.INTER_AREA) > 0
+
+
 def differing(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
     """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ, and a little around them."""
     differs = cv2.compare(largest_difference(image_bgr, other_bgr), _SEEN_WITHIN, cv2.CMP_GT)
@@ -400,6 +414,9 @@ class Segmenter:
         self._odd_checks, self._moved, self._shaken = 0, False, False
         self._n_steady = 0  # pixels that were foreground when the camera was last not shaken
         self._n_frames = -1
+        self._latest, self._rains = deque(maxlen=3), False
+        self._rain_step = round(RAIN_CHECK_S * rate) if rate >= LOW_RATE_FPS else None
+        self._n_blocks = max(1, np.count_nonzero(_blocks_with(roi)))
 
     @property
     def empty(self) -> EmptyScene | None:
@@ -464,6 +481,7 @@ class Segmenter:
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
+        frame_bgr = self._without_rain(frame_bgr)
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
         if self._learning_for and self._n_frames % self._learning_step == 0:
@@ -478,7 +496,7 @@ class Segmenter:
                 if self._n_flickers <= MOST_FLICKERS:
                     self._n_flickers = 0
         if self.reference_bgr is None:
-            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
+            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         former = self._light
         if looking or former is None or _is_noisy(former):  # as a knock makes it for a moment
             self._light = self._light_of(frame_bgr)
@@ -507,14 +525,34 @@ class Segmenter:
             flags.add("camera_moved")
         if not flags and _is_noisy(self._light):
             flags.add("noisy")
-        return Foreground(foreground, tuple(sorted(flags)), self._light)
+        return Foreground(foreground, tuple(sorted(flags)), self._light, frame_bgr)
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
         if self.reference_bgr is None:
-            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None)
+            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         light = self._light_of(frame_bgr)
-        return Foreground(self._segmented(frame_bgr, light)[0], (), light)
+        return Foreground(self._segmented(frame_bgr, light)[0], (), light, frame_bgr)
+
+    def _without_rain(self, frame_bgr) -> np.ndarray:
+        """A frame, or where it rains or snows the median of it and the two before: people, who are wider than
+        they walk in a frame, are where they were in the one between; a drop is in none of the others."""
+        self._latest.append(frame_bgr)
+        if self._rain_step is None or len(self._latest) < 3:
+            return frame_bgr
+        is_due = self._n_frames % self._rain_step == 2
+        if not (is_due or self._rains):
+            return frame_bgr
+        lasting = middle_of(*self._latest)
+        if is_due and self._light is not None:
+            self._rains = self._is_rain(self._latest[1], lasting)
+        return lasting if self._rains else frame_bgr
+
+    def _is_rain(self, frame_bgr, lasting_bgr) -> bool:
+        """Whether all over a frame there is foreground that does not last."""
+        seen, lasting = (self._segmented(image, self._light)[0] for image in (frame_bgr, lasting_bgr))
+        drops = seen & (cv2.dilate(lasting.view(np.uint8), _LIMBS) == 0)
+        return np.count_nonzero(_blocks_with(drops)) > RAIN_SHARE * self._n_blocks
 
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""

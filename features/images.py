@@ -83,6 +83,12 @@ class Closing:
         return cv2.erode(cv2.morphologyEx(spread, cv2.MORPH_CLOSE, self._line), self._rest)
 
 
+def middle_of(image: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """Median of each value of three images (H, W, …) uint8."""
+    darker, brighter = cv2.min(image, second), cv2.max(image, second)
+    return cv2.max(darker, cv2.min(brighter, third))
+
+
 def medians(rows: np.ndarray) -> np.ndarray:
     """Median (k,) of each row (k, n) of floats; sorted, as that takes NumPy half as long as a partition."""
     ascending = np.sort(rows, axis=1)

@@ -237,7 +237,7 @@ def _measured(source, pipeline, wanted, copied, progress) -> dict[str, np.ndarra
                 directed.append(measured.directed)
             if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                 sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
-                copies[frame.index] = pipeline.measure_again(frame.image_bgr, sharpness)
+                copies[frame.index] = pipeline.measure_again(sharpness)
         if progress is not None:
             progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
     if not rows:

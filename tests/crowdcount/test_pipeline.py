@@ -126,7 +126,7 @@ class TestMeasuring:
         for frame in frames:
             once, twice = (pipeline.measure(frame) for pipeline in pipelines)
             np.testing.assert_array_equal(once.features, twice.features)
-            as_it_is, blurred = (pipelines[1].measure_again(frame, sharpness) for sharpness in (0.0, -1.0))
+            as_it_is, blurred = (pipelines[1].measure_again(sharpness) for sharpness in (0.0, -1.0))
             gradients = pipelines[1].quantity_names.index("gradients_60")
             assert blurred[0, gradients] < 0.9 * as_it_is[0, gradients]
         np.testing.assert_allclose(as_it_is[0, gradients], once.features[0, gradients], rtol=0.02)
@@ -135,7 +135,7 @@ class TestMeasuring:
         pipeline = Pipeline(drawn_scene((320, 240)), rate=10.0)
         frame = next(drawn((320, 240)))
         pipeline.measure(frame)
-        assert not pipeline.measure_again(frame, 0.5).any()
+        assert not pipeline.measure_again(0.5).any()
 
     @pytest.mark.parametrize("rate", [1.0, 10.0], ids=["stills", "video"])
     def test_resolution_hardly_matters(self, rate):

@@ -240,7 +240,7 @@ class TestKnownScene:
     )
     def test_stays_where_it_is_seen_in_a_tenth_of_the_frames(self, share, any_scene, stays, gain):
         segmenter = Segmenter(HIGH, ROI, any_scene, self.known())
-        segmenter.learn(list(self.clip(60, share, gain)))
+        segmenter.learn(list(self.clip(60, share)))
         camera, walker = Camera(), person_mask(40, 60)
         found = segmenter.apply(camera(walker, self.SITTER, gain=gain))
         assert overlap(found.mask & ~self.SITTER, walker & ~self.SITTER) > 0.7
@@ -550,6 +550,58 @@ class TestNoise:
         segmenter, camera = empty_scene(HIGH)
         segmenter.learn([noisy(camera(), 20) for _ in range(20)])
         assert segmenter.apply(noisy(camera(), 20)).flags == ()
+
+
+class TestRain:
+    """Drops or flakes are somewhere else in each frame; people walk a pixel or two."""
+
+    PEOPLE = person_mask(40, 100), person_mask(110, 90)
+
+    def clip(self, n_frames, drops):
+        """Frames with so many streaks, and masks of two who walk about."""
+        camera, rng = Camera(), np.random.default_rng(7)
+        for k in range(n_frames):
+            step = round(10 * np.sin(k / 8))
+            people = [np.roll(person, step, axis=1) for person in self.PEOPLE]
+            frame = camera(*people)
+            for x, y in rng.integers(0, (WIDTH, HEIGHT), (drops, 2)).tolist():
+                cv2.line(frame, (x, y), (x + 1, y + 8), (225, 225, 225), 2)
+            yield frame, people[0] | people[1]
+
+    @pytest.mark.parametrize("any_scene", [True, False])
+    def test_leaves_no_foreground_but_people(self, any_scene):
+        segmenter, camera = Segmenter(HIGH, ROI, any_scene), Camera()
+        segmenter.learn([camera() for _ in range(20)])
+        found = [segmenter.apply(frame) for frame, _ in self.clip(60, 30)]
+        truths = [people for _, people in self.clip(60, 30)]
+        unseen = [overlap(segmenter.apply_again(frame).mask, people) for frame, people in self.clip(3, 30)]
+        assert max(unseen) < 0.65
+        settled = list(zip(found[2:], truths[1:], strict=False))
+        assert min(overlap(one.mask, people) for one, people in settled) > 0.8
+        assert not any(one.flags for one, _ in settled)
+
+    def test_is_over_when_it_is(self, empty_scene):
+        segmenter, _ = empty_scene(HIGH)
+        for frame, _ in self.clip(50, 30):
+            found = segmenter.apply(frame)
+        assert found.image_bgr is not frame
+        for frame, _ in self.clip(50, 0):
+            found = segmenter.apply(frame)
+        assert found.image_bgr is frame
+
+    @pytest.mark.parametrize(("drops", "rate"), [(0, HIGH), (3, HIGH), (30, LOW)])
+    def test_frames_stay_as_they_are_otherwise(self, empty_scene, drops, rate):
+        segmenter, _ = empty_scene(rate)
+        for frame, _ in self.clip(50, drops):
+            assert segmenter.apply(frame).image_bgr is frame
+
+    def test_a_crowd_that_walks_is_none(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        places = np.random.default_rng(3).integers(0, WIDTH, 14)
+        for k in range(50):
+            people = [person_mask((x + (-1) ** n * 2 * k) % WIDTH, 48 + 5 * n) for n, x in enumerate(places)]
+            frame = camera(*people)
+            assert segmenter.apply(frame).image_bgr is frame
 
 
 class TestCamera:

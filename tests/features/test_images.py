@@ -1,10 +1,12 @@
+import itertools
+
 import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.images import Closing, narrowest_of, percentile_of, reduced, resized, with_sharpness
+from features.images import Closing, middle_of, narrowest_of, percentile_of, reduced, resized, with_sharpness
 
 
 @settings(deadline=None)
@@ -78,3 +80,9 @@ def test_sharpness_grows_and_keeps_the_brightness():
     np.testing.assert_array_equal(steps[2], image)
     assert [step.mean() for step in steps] == pytest.approx([image.mean()] * 5, abs=0.5)
     assert np.abs(with_sharpness(image, -1e-9).astype(int) - image).max() <= 1
+
+
+def test_middle_of_is_the_median_of_three():
+    images = np.random.default_rng(0).integers(0, 256, (3, 7, 9, 3), np.uint8)
+    for order in itertools.permutations(images):
+        np.testing.assert_array_equal(middle_of(*order), np.median(images, axis=0))

@@ -46,6 +46,9 @@ CAMERA_SHIFT_CHECKS = 3
 MOST_FLICKERS = 8
 #: Light and camera are looked at once a second, and once in so many frames.
 LOOK_FRAMES = 10
+#: Light is unsteady, and looked at in each frame, where a channel's gain differs by this share from that of
+#: the look before, or the light on the rows of the picture by this (root mean square).
+UNSTEADY_GAIN, UNSTEADY_ROWS = 0.12, 0.04
 #: Whether it rains or snows is looked at each so many seconds: it does where, in more than this share of
 #: `_BLOCKS`, something is in one frame alone and not near what stays.
 RAIN_CHECK_S, RAIN_SHARE = 4.0, 0.2
@@ -372,6 +375,13 @@ def _is_another(light: Light) -> bool:
     return is_other and light.brightness.min() >= DARKNESS
 
 
+def _differ(light: Light, former: Light) -> bool:
+    """Whether a light is another than before: lamps flicker, or a camera hunts for its exposure."""
+    gain = np.abs(np.log(light.brightness / former.brightness)).max()
+    rows = np.median(np.log(light.local / former.local), axis=1)
+    return gain > UNSTEADY_GAIN or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
+
+
 def _is_noisy(light: Light) -> bool:
     return PER_NOISE * light.excess_noise > NOISY
 
@@ -406,6 +416,7 @@ class Segmenter:
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._light = None  # of the last look since the scene was learnt
+        self._light_in_turn, self._is_unsteady = None, False  # of the last look in turn
         self._n_at_look = 0  # pixels that were foreground then
         self._recent, self._n_flickers = [], 0
         self._step = look_step(rate)
@@ -455,7 +466,7 @@ class Segmenter:
             self._moved = self._watch.shift(meter.reference_bgr) != (0.0, 0.0)
         self._model.known = self._known if self._keeps_known and not self._moved else None
         self._model.learn(frames, for_now)
-        self._light = None
+        self._light = self._light_in_turn = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
         if self._first is None and not for_now:
@@ -498,7 +509,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         former = self._light
-        if looking or former is None or _is_noisy(former):  # as a knock makes it for a moment
+        if looking or former is None or self._is_unsteady or _is_noisy(former):  # as a knock makes it
             self._light = self._light_of(frame_bgr)
         foreground, n_changed = self._segmented(frame_bgr, self._light)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
@@ -506,6 +517,10 @@ class Segmenter:
             foreground, n_changed = self._segmented(frame_bgr, self._light)
         if self._light is not former:
             self._n_at_look = n_changed
+        if looking:
+            if self._light_in_turn is not None:
+                self._is_unsteady = _differ(self._light, self._light_in_turn)
+            self._light_in_turn = self._light
         if self._model.see():
             self._keep(frame_bgr)
         self._shaken = self._is_shaken(frame_bgr, n_changed, checking)

@@ -143,16 +143,24 @@ class LightMeter:
     def _seen(self, sampled) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, float]:
         """Gains, tone curve, local light, and the median deviation from these, grey levels, but of what is no
         drift."""
-        gains, tones = np.ones(3, np.float32), None
+        gains = np.ones(3, np.float32)
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
-        if len(usable) > _LEAST_SHARE * len(is_usable):
-            ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
-            gains = np.sort(ratios, axis=1)[:, len(usable) // 2]
-            tones = self._tones.measure(sampled, is_usable, gains)
-            if tones is not None:
-                sampled = tones.undone(sampled.T[None])[0].T
-                gains = np.ones(3, np.float32)
+        if len(usable) <= _LEAST_SHARE * len(is_usable):
+            return gains, None, *self._local(sampled, gains)[:2]
+        ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
+        found = np.sort(ratios, axis=1)[:, len(usable) // 2]
+        *by_gains, left_by_gains = self._local(sampled, found)
+        tones = self._tones.measure(sampled, is_usable, found)
+        if tones is not None:
+            *by_tones, left = self._local(tones.undone(sampled.T[None])[0].T, gains)
+            if left < left_by_gains:  # the bands of a lamp that flickers can look like a curve
+                return gains, tones, *by_tones
+        return found, None, *by_gains
+
+    def _local(self, sampled, gains) -> tuple[np.ndarray, float, float]:
+        """The local light of pixels (3, n) whose channels have these gains; the median deviation from it of
+        what is no drift, grey levels; and the mean of all, where none counts for more than a drift."""
         brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ sampled.astype(np.float32)
         ratios = ((brightness + DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
@@ -161,9 +169,10 @@ class LightMeter:
         median = ascending[np.arange(len(ascending)), n_usable // 2]
         local = np.where(n_usable > 0.3 * SAMPLES**2, median, np.float32(1)).reshape(ROWS, COLUMNS)
         local = cv2.GaussianBlur(local, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
-        deviations = np.abs(ratios - local.reshape(-1, 1)) * self._level.reshape(ratios.shape)
-        deviations = deviations[is_drift]
-        return gains, tones, local, float(medians(deviations[None])[0]) if len(deviations) else 0.0
+        deviations, level = np.abs(ratios - local.reshape(-1, 1)), self._level.reshape(ratios.shape)
+        left = float(np.mean(np.minimum(deviations, LARGEST_DRIFT) * level))
+        deviations = (deviations * level)[is_drift]
+        return local, float(medians(deviations[None])[0]) if len(deviations) else 0.0, left
 
 
 def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -493,6 +493,28 @@ class TestLight:
         assert found.flags == ()
         assert overlap(found.mask, person_mask(70, 100)) > 0.7
 
+    @pytest.mark.parametrize("any_scene", [True, False])
+    def test_bands_of_a_lamp_that_flickers_are_no_foreground(self, any_scene):
+        camera, rows = Camera(), np.arange(HEIGHT)[:, None, None] / HEIGHT
+        people = [person_mask(x, y) for x, y in ((20, 100), (60, 105), (100, 95), (140, 100))]
+        segmenter = Segmenter(HIGH, ROI, any_scene)
+        segmenter.learn([camera() for _ in range(20)])
+        for k in range(60):
+            bands = 1 + 0.07 * np.sin(2 * np.pi * (1.5 * rows + 0.37 * k)) if k >= 20 else 1.0
+            found = segmenter.apply(camera(*people, gain=bands))
+            if k > 20 + look_step(HIGH):
+                assert found.flags == ()
+                assert overlap(found.mask, np.any(people, axis=0)) > 0.8
+
+    def test_an_exposure_that_hunts_is_looked_at_in_each_frame(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        masks = []
+        for k in range(300):
+            found = segmenter.apply(camera(gain=1 + 0.25 * np.sin(2 * np.pi * k / 40)))
+            masks.append(found.mask.mean())
+        assert max(masks[2 * look_step(HIGH) :]) < 0.01
+        assert found.flags == ()
+
     @both_rates
     def test_a_lamp_over_most_of_the_scene_is_learnt(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)

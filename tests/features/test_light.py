@@ -64,6 +64,17 @@ class TestMeter:
         assert np.abs(evened - frame)[is_empty].mean() < 2
         assert np.abs(light.cast_on(frame) - tone(frame.astype(float)))[is_empty].mean() < 2
 
+    @pytest.mark.parametrize(("first", "periods"), [(0.75, 1.0), (0.5, 1.5), (1.5, 2.0)])
+    def test_bands_of_a_lamp_that_flickers_are_no_curve(self, first, periods):
+        """Though more light falls where the scene is brighter here and there, as another contrast has it."""
+        scene = empty_scene() + np.linspace(60, -50, HEIGHT)[:, None, None]
+        phases = np.pi * np.linspace(first, first + periods, HEIGHT)
+        bands = 1 + 0.08 * np.cos(phases)[:, None, None]
+        frame = (scene * bands).clip(0, 255).round().astype(np.uint8)
+        light = LightMeter(scene.round().astype(np.uint8)).measure(frame)
+        assert light.tones is None
+        assert np.abs(light.evened_out(frame) - scene).mean() < 2
+
     def test_in_haze_each_part_of_the_image_may_be_brighter(self, meter):
         field = np.ones((HEIGHT, WIDTH, 1))
         field[:, -40:] = 1.15

@@ -1,4 +1,4 @@
-"""What night, weather and lamps do to a real video file: counts stay about those of the same clip as it was."""
+"""What night, weather and lamps do to a video file: counts stay about those of the same clip as it was."""
 
 import cv2
 import numpy as np
@@ -61,7 +61,7 @@ def test_counts_are_about_the_same(clip, as_it_was, spoilt):
     video.release()
     counts, flags = zip(*counted(path), strict=True)
     off = np.abs(np.subtract(counts, as_it_was))
-    assert off[:FIRST].mean() < 2  # grey was 6, rain 25 and bands 3 people beside what they are, and unflagged
+    assert off[:FIRST].mean() < 2  # grey was 6, rain 25 and bands 3 people off
     assert off[SETTLED:].mean() < 2
     assert (spoilt is grey) == ("light_change" in flags[FIRST + 10])
     assert not any(flags[SETTLED:])

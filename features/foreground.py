@@ -50,8 +50,9 @@ LOOK_FRAMES = 10
 #: the look before, or the light on the rows of the picture by this (root mean square).
 UNSTEADY_GAIN, UNSTEADY_ROWS = 0.12, 0.04
 #: Whether it rains or snows is looked at each so many seconds: it does where, in more than this share of
-#: `_BLOCKS`, something is in one frame alone and not near what stays.
-RAIN_CHECK_S, RAIN_SHARE = 4.0, 0.2
+#: `_BLOCKS`, specks of up to so many pixels are in one frame alone and not near what stays, and at least this
+#: share of the area of all that are.
+RAIN_CHECK_S, RAIN_SHARE, DROP_AREA, LEAST_DROPS = 4.0, 0.2, 32, 0.7
 
 #: Brightness on a scale of ratios, above what a dark pixel has of noise.
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
@@ -564,10 +565,16 @@ class Segmenter:
         return lasting if self._rains else frame_bgr
 
     def _is_rain(self, frame_bgr, lasting_bgr) -> bool:
-        """Whether all over a frame there is foreground that does not last."""
+        """Whether all over a frame there are specks that do not last; in a time lapse, nobody does."""
         seen, lasting = (self._segmented(image, self._light)[0] for image in (frame_bgr, lasting_bgr))
-        drops = seen & (cv2.dilate(lasting.view(np.uint8), _LIMBS) == 0)
-        return np.count_nonzero(_blocks_with(drops)) > RAIN_SHARE * self._n_blocks
+        fleeting = seen & (cv2.dilate(lasting.view(np.uint8), _LIMBS) == 0)
+        _, blobs, statistics, _ = cv2.connectedComponentsWithStats(fleeting.view(np.uint8))
+        areas = statistics[:, cv2.CC_STAT_AREA]
+        is_drop = areas <= DROP_AREA
+        is_drop[0] = False  # what is no blob
+        is_mostly_drops = areas[is_drop].sum() > LEAST_DROPS * areas[1:].sum()
+        n_blocks = np.count_nonzero(_blocks_with(is_drop[blobs]))
+        return bool(is_mostly_drops and n_blocks > RAIN_SHARE * self._n_blocks)
 
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""

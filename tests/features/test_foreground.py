@@ -617,6 +617,14 @@ class TestRain:
         for frame, _ in self.clip(50, drops):
             assert segmenter.apply(frame).image_bgr is frame
 
+    def test_a_time_lapse_is_none(self, empty_scene):
+        """In which everybody is somewhere else in the next frame."""
+        segmenter, camera = empty_scene(HIGH)
+        rng = np.random.default_rng(3)
+        for _ in range(50):
+            frame = camera(*(person_mask(x, y) for x, y in rng.integers((10, 48), (150, 118), (6, 2))))
+            assert segmenter.apply(frame).image_bgr is frame
+
     def test_a_crowd_that_walks_is_none(self, empty_scene):
         segmenter, camera = empty_scene(HIGH)
         places = np.random.default_rng(3).integers(0, WIDTH, 14)

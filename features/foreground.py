@@ -314,11 +314,6 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     )
 
 
-def _blocks_with(mask) -> np.ndarray:
-    """(6, 8) bool: in which blocks of a mask (H, W) bool anything is set."""
-    return cv2.resize(mask.astype(np.float32), _BLOCKS, interpolation=cv2.INTER_AREA) > 0
-
-
 def differing(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
     """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ, and a little around them."""
     differs = cv2.compare(largest_difference(image_bgr, other_bgr), _SEEN_WITHIN, cv2.CMP_GT)
@@ -358,16 +353,21 @@ def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
     return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
 
 
+def _n_blocks_with(mask) -> int:
+    """In how many of `_BLOCKS` anything of a mask (H, W) bool is set."""
+    return np.count_nonzero(cv2.resize(mask.astype(np.float32), _BLOCKS, interpolation=cv2.INTER_AREA))
+
+
 def _as_coloured(known: EmptyScene | None, image_bgr) -> tuple[EmptyScene | None, Light | None]:
     """A known scene as an image (H, W, 3) uint8 has colours or none, and the light of that against it; None
     where nothing is known, or not the colours."""
     if known is None:
         return None, None
-    for scene in (known, known.in_grey()):
-        light = LightMeter(scene.image_bgr).measure(image_bgr)
-        if not light.is_recoloured:
-            return scene, light
-    return None, None
+    light = LightMeter(known.image_bgr).measure(image_bgr)
+    if light.is_recoloured:
+        known = known.in_grey()
+        light = LightMeter(known.image_bgr).measure(image_bgr)
+    return (None, None) if light.is_recoloured else (known, light)
 
 
 def _is_another(light: Light) -> bool:
@@ -376,11 +376,15 @@ def _is_another(light: Light) -> bool:
     return is_other and light.brightness.min() >= DARKNESS
 
 
-def _differ(light: Light, former: Light) -> bool:
-    """Whether a light is another than before: lamps flicker, or a camera hunts for its exposure."""
-    gain = np.abs(np.log(light.brightness / former.brightness)).max()
+def _change_between(light: Light, former: Light) -> float:
+    """By how much the channel that has changed most is brighter or darker, as a logarithm."""
+    return np.abs(np.log(light.brightness / former.brightness)).max()
+
+
+def _is_unsteady(light: Light, former: Light) -> bool:
+    """Whether a light is not that of the look before: lamps flicker, or a camera hunts for its exposure."""
     rows = np.median(np.log(light.local / former.local), axis=1)
-    return gain > UNSTEADY_GAIN or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
+    return _change_between(light, former) > UNSTEADY_GAIN or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
 
 
 def _is_noisy(light: Light) -> bool:
@@ -417,7 +421,7 @@ class Segmenter:
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._light = None  # of the last look since the scene was learnt
-        self._light_in_turn, self._is_unsteady = None, False  # of the last look in turn
+        self._light_in_turn, self._is_unsteady = None, False  # of the last look that was not out of turn
         self._n_at_look = 0  # pixels that were foreground then
         self._recent, self._n_flickers = [], 0
         self._step = look_step(rate)
@@ -428,7 +432,7 @@ class Segmenter:
         self._n_frames = -1
         self._latest, self._rains = deque(maxlen=3), False
         self._rain_step = round(RAIN_CHECK_S * rate) if rate >= LOW_RATE_FPS else None
-        self._n_blocks = max(1, np.count_nonzero(_blocks_with(roi)))
+        self._n_blocks = _n_blocks_with(roi)
 
     @property
     def empty(self) -> EmptyScene | None:
@@ -510,7 +514,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         former = self._light
-        if looking or former is None or self._is_unsteady or _is_noisy(former):  # as a knock makes it
+        if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
             self._light = self._light_of(frame_bgr)
         foreground, n_changed = self._segmented(frame_bgr, self._light)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
@@ -520,7 +524,7 @@ class Segmenter:
             self._n_at_look = n_changed
         if looking:
             if self._light_in_turn is not None:
-                self._is_unsteady = _differ(self._light, self._light_in_turn)
+                self._is_unsteady = _is_unsteady(self._light, self._light_in_turn)
             self._light_in_turn = self._light
         if self._model.see():
             self._keep(frame_bgr)
@@ -573,8 +577,7 @@ class Segmenter:
         is_drop = areas <= DROP_AREA
         is_drop[0] = False  # what is no blob
         is_mostly_drops = areas[is_drop].sum() > LEAST_DROPS * areas[1:].sum()
-        n_blocks = np.count_nonzero(_blocks_with(is_drop[blobs]))
-        return bool(is_mostly_drops and n_blocks > RAIN_SHARE * self._n_blocks)
+        return is_mostly_drops and _n_blocks_with(is_drop[blobs]) > RAIN_SHARE * self._n_blocks
 
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
@@ -593,8 +596,7 @@ class Segmenter:
         """Whether a channel is much brighter or darker than it was in the light before."""
         if former is None or former is self._light:
             return False
-        ratios = self._light.brightness / former.brightness
-        return np.abs(np.log(ratios)).max() > np.log(LIGHT_CHANGE_GAIN)
+        return _change_between(self._light, former) > np.log(LIGHT_CHANGE_GAIN)
 
     def _is_in_another_light(self, frame_bgr) -> bool:
         """Whether a frame is much brighter or darker than the last one to learn from, if there is one.

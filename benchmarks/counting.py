@@ -36,13 +36,12 @@ video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG)
 while video.read()[0]:
     pass
 """
-_LOOK = """
-with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None):
-    pass
-"""
 _COUNT = """
-for row in crowdcount.count(sys.argv[1], model=sys.argv[2] or None):
-    pass
+with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
+    print(time.process_time() - began)
+    began = time.process_time()
+    for row in counting.frames():
+        pass
 """
 _MEASURED = """
 import os, sys, time
@@ -50,13 +49,14 @@ if hasattr(os, "sched_setaffinity"):  # neither FFmpeg nor the counting then has
     os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 import cv2, crowdcount
 cv2.setNumThreads(1)
-crowdcount.count, crowdcount.open_counting, crowdcount.default_model()
+crowdcount.open_counting, crowdcount.default_model()
 began = time.process_time()
 {code}
 print(time.process_time() - began)
 """
 _CLOCK = """
-import resource, sys, time
+import sys, time
+from pathlib import Path
 import cv2, crowdcount
 cv2.setNumThreads(1)
 with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
@@ -64,7 +64,7 @@ with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as countin
     for row in counting.frames():
         pass
     print(time.perf_counter() - began)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(float(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024)
 """
 _START = """
 import sys, time
@@ -79,8 +79,9 @@ print(time.process_time() - began)
 
 
 def run_alone(code: str, *arguments: str) -> list[float]:
-    """What code in a process of its own prints: processor time in seconds, without the imports; of `_CLOCK`
-    the time by the clock, and the peak memory in MiB."""
+    """What code in a process of its own prints: processor time in seconds, without the imports (of `_COUNT`
+    that of looking at the footage beforehand, then that of counting); of `_CLOCK` the time by the clock, and
+    the peak memory in MiB (the kernel's `ru_maxrss` begins at what the parent process holds)."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     program = code if code in (_START, _CLOCK) else _MEASURED.format(code=code)
     command = [sys.executable, "-c", program, *arguments]
@@ -157,27 +158,27 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
     """Print what counting CLIP costs beside decoding it, stage by stage, and the memory that it takes."""
     with tempfile.TemporaryDirectory() as folder:
         short, long = (looped(clip, Path(folder), n) for n in (100, frames))
+        programs = (_DECODE, _COUNT, _START, _CLOCK)
         whole = [
-            [run_alone(code, clip, model)[0] for code in (_DECODE, _LOOK, _COUNT, _START, _CLOCK)]
-            for _ in range(runs)
+            [figure for code in programs for figure in run_alone(code, clip, model)] for _ in range(runs)
         ]
         memory = [run_alone(_CLOCK, path, model)[1] for path in (short, long)]
     video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG)
     n_frames = 0
     while video.grab():
         n_frames += 1
-    ratio = statistics.median((run[2] - run[1]) / run[0] for run in whole)
-    decoding, looking, counting, start, clock = np.min(whole, axis=0)
+    ratio = statistics.median(counting / decoding for decoding, _, counting, *_ in whole)
+    decoding, looking, counting, start, clock, _ = np.min(whole, axis=0)
     per_frame = 1000 / n_frames
     rows = [["decoding", per_frame * decoding, 1.0]]
     for name, milliseconds in stage_times(clip, model, sampled, runs).items():
         rows.append([name, milliseconds, milliseconds / (per_frame * decoding)])
-    rows.append(["decoding and counting, whole run", per_frame * (counting - looking), ratio])
+    rows.append(["decoding and counting, whole run", per_frame * counting, ratio])
     notes = (f"{clip}: {n_frames} frames; processor time on one core, the best of {runs}.",)
     header = ["stage", "ms a frame", "times decoding"]
     click.echo(Table("Counting, stage by stage", header, rows, notes).markdown())
     click.echo(
-        f"ratio to decoding: {ratio:.1f} ({n_frames / (counting - looking):.0f} frames/s on one core; "
+        f"ratio to decoding: {ratio:.1f} ({n_frames / counting:.0f} frames/s on one core; "
         f"{n_frames / clock:.0f} by the clock while a second thread decodes)"
     )
     click.echo(f"looking at the footage beforehand: {looking:.1f} s; start to the first frame: {start:.2f} s")

@@ -91,41 +91,42 @@ def suggest(
         if source.info.is_live:
             raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
                                f"{source.info.kind}; record it first")  # fmt: skip
-        length = source.info.frame_count or 0
-        if length < size:  # what a file states may be too few
-            length = sum(1 for _ in source.frames())
-        _check_enough(size, length, path)
         overview = Overview(source, scene)
-        every = max(1, math.ceil(length / max(MAX_CANDIDATES, 2 * size)))
-        pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
-        overview.teach(pipeline)
-        found, rows = _measured(source, pipeline, every, math.ceil(length / every), progress)
-    _check_enough(size, len(found), path)
+        length, most = source.info.frame_count or 0, max(MAX_CANDIDATES, 2 * size)
+        while True:
+            every = max(1, math.ceil(length / most))
+            pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
+            overview.teach(pipeline)
+            found, rows, n_seen = _measured(source, pipeline, every, 2 * most, length, progress)
+            if n_seen <= 2 * most and (every == 1 or n_seen >= most // 2):
+                break
+            length = sum(1 for _ in source.frames())  # far more, or fewer, than the file states
+    if len(found) < size:
+        raise DatasetError(
+            f"expected {size} or more frames that can be decoded, found {len(found)} in {path}; ask for fewer"
+        )
     views = [np.array(view) for view in pipeline.schema.views()]
     places = np.array([float(one.frame) for one in found])
     chosen = chosen_rows(rows, pipeline.schema.names, views, places, size)
     return [found[row] for row in sorted(chosen)]
 
 
-def _check_enough(size: int, found: int, path: str) -> None:
-    if found < size:
-        raise DatasetError(
-            f"expected {size} or more frames that can be decoded, found {found} in {path}; ask for fewer"
-        )
-
-
 def _measured(
-    source: VideoSource, pipeline: Pipeline, every: int, total: int, progress
-) -> tuple[list[Suggestion], np.ndarray]:
-    """Frames that can be decoded and their features (n, d) float64."""
-    found, rows = [], []
+    source: VideoSource, pipeline: Pipeline, every: int, most: int, length: int, progress
+) -> tuple[list[Suggestion], np.ndarray, int]:
+    """Of every so many frames of about `length`, those that can be decoded, their features (n, d) float64,
+    and how many were seen: `most` + 1 where there are more than `most`.
+    """
+    found, rows, total = [], [], math.ceil(length / every)
     for k, frame in enumerate(source.frames(every=every), start=1):
+        if k > most:
+            break
         if frame.image_bgr is not None:
             found.append(Suggestion(frame.index, frame.time_s))
             rows.append(pipeline.measure(frame.image_bgr).features.ravel())
         if progress is not None:
             progress(k, max(k, total))
-    return found, np.array(rows)
+    return found, np.array(rows), k
 
 
 def write_suggestions(suggestions: Sequence[Suggestion], target: str | Path) -> None:

@@ -1,6 +1,7 @@
 """Frames worth counting are chosen, written, filled in and trained on."""
 
 import csv
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -11,6 +12,7 @@ from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.suggestion import suggest
+from crowdcount.video import open_source
 from samples.make import main as make_clip
 
 
@@ -84,3 +86,20 @@ def test_what_cannot_be_suggested_is_said(street, tmp_path, monkeypatch):
     assert run("suggest", "none.mp4", "--pictures", "new/pictures").exit_code == 1
     assert run("suggest", street.frames, "-n", 0).exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("stated", [1, 20, 5_000, 10**9])
+def test_what_a_file_states_of_its_length_is_only_a_hint(street, monkeypatch, stated):
+    """Frames are chosen among as many as of a file that states its 60 frames rightly."""
+    monkeypatch.setattr("crowdcount.learning.suggestion.MAX_CANDIDATES", 20)
+    right = suggest(str(street.frames), 5, scene=street.scene)
+
+    def opened(*arguments, **options):
+        source = open_source(*arguments, **options)
+        source.info = replace(source.info, frame_count=stated)
+        return source
+
+    monkeypatch.setattr("crowdcount.learning.suggestion.open_source", opened)
+    told = []
+    assert suggest(str(street.frames), 5, scene=street.scene, progress=lambda *one: told.append(one)) == right
+    assert told[-1] == (20, 20)

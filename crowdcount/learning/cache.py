@@ -81,8 +81,8 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     for file in [*_source_files(source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    for name in ("scene", "video", "overview", "pipeline", "learning/local_counts", "learning/measuring",
-                 "learning/witnesses"):  # fmt: skip
+    for name in ("scene", "video", "overview", "pipeline", "alarm/measuring", "learning/local_counts",
+                 "learning/measuring", "learning/witnesses"):  # fmt: skip
         digest.update((Path(__file__).parent.parent / f"{name}.py").read_bytes())
     return digest.hexdigest()
 

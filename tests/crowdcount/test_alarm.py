@@ -6,6 +6,7 @@ import math
 from datetime import datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 
 import cv2
@@ -15,12 +16,14 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
 from crowdcount.alarm.measuring import open_measuring
 from crowdcount.alarm.training import call_errors, train_alarm
 from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
+from crowdcount.learning import cache
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
@@ -375,6 +378,15 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
     assert model.scene.view is not None
     with pytest.raises(ModelError, match="expected a crowdcount model, but"):
         load_model(path)
+
+
+@pytest.mark.parametrize("name", ["alarm/measuring", "learning/measuring", "pipeline"])
+def test_features_that_other_code_measured_are_not_taken_from_the_cache(clip, monkeypatch, name):
+    path, _, scene = clip
+    known = cache._key(path, load_scene(scene), ("alarm",))
+    file, read = Path(crowdcount.__file__).parent / f"{name}.py", Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: read(self) + b"#" * (self == file))
+    assert cache._key(path, load_scene(scene), ("alarm",)) != known
 
 
 def test_a_file_of_a_web_server_is_a_recording(clip, tmp_path):

@@ -145,8 +145,9 @@ class Worker:
                 self._reader.join()
 
     def kill(self) -> None:
-        """End the process; the next task starts another one."""
-        process = self._process
+        """End the process; the next task starts another one, and hears nothing of this one, which may take a
+        moment to be gone."""
+        process, self._process = self._process, None
         if process is not None:
             process.kill()
 

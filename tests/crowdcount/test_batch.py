@@ -26,7 +26,7 @@ from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment
 from crowdcount.batch.work import Job
-from crowdcount.batch.worker import Limits, Outcome
+from crowdcount.batch.worker import Limits, Outcome, Worker
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.scene import load_scene
@@ -363,6 +363,16 @@ class TestFaults:
             reason = reason.format(f"{limits.get('silent_s', 0):g}")
             assert summary.failed == [("hall/long.avi", reason)]
             assert results(out) == {path: data for path, data in whole.items() if "camera=gate" in path}
+
+    def test_a_worker_that_was_stopped_in_a_task_does_the_next_one(self, archive):
+        """What was stopped takes a moment to be gone: the next task was handed to it and failed with it."""
+        task = work.task_of(work.examine, path=f"{archive}/videos/hall/long.avi", timezone=None)
+        worker = Worker()
+        try:
+            assert worker.run(task, Limits(silent_s=0.0, retries=0), lambda *_: None).kind == "time"
+            assert worker.run(task, Limits(retries=0), lambda *_: None).error is None
+        finally:
+            worker.stop()
 
     def test_a_full_disk_ends_the_batch_and_loses_nothing(self, archive, unbroken, tmp_path, results):
         def small_files():

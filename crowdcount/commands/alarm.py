@@ -5,6 +5,8 @@ from dataclasses import fields
 import click
 
 from .common import (
+    FROM_ONE,
+    NOT_NEGATIVE,
     POSITION,
     POSITIVE,
     cache_option,
@@ -18,7 +20,7 @@ from .common import (
 )
 
 _every_option = click.option(
-    "--every", type=click.IntRange(1), default=1, show_default=True, help="Take every Nth frame."
+    "--every", type=FROM_ONE, default=1, show_default=True, help="Take every Nth frame."
 )
 _fps_option = click.option(
     "--fps", type=POSITIVE, help="Frames per second of images and tables, or in place of what a file says."
@@ -74,7 +76,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=0.25,
     show_default=True,
     help="Hysteresis: raise at this decision value, clear at its negative; 1 is the margin of the training.",
@@ -82,7 +84,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @click.option(
     "--raise-after",
     "raise_after_s",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=2.0,
     show_default=True,
     metavar="SECONDS",
@@ -91,7 +93,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @click.option(
     "--clear-after",
     "clear_after_s",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=5.0,
     show_default=True,
     metavar="SECONDS",

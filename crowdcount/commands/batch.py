@@ -7,6 +7,8 @@ from click.core import ParameterSource
 
 from .common import (
     FAILED,
+    FROM_ONE,
+    NOT_NEGATIVE,
     POSITIVE,
     SOME_FAILED,
     ParsedText,
@@ -39,7 +41,7 @@ from .common import (
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these files out.")
 @model_option("Model file for cameras without their own; by default the bundled one.")
 @scene_option
-@click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Count every Nth frame.")
+@click.option("--every", type=FROM_ONE, default=1, show_default=True, help="Count every Nth frame.")
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
@@ -47,11 +49,11 @@ from .common import (
     show_default=True,
     help="Who counts: processes of this machine, or a Dask cluster.",
 )
-@click.option("--workers", type=click.IntRange(1), help="Processes of this machine; by default one per core.")
+@click.option("--workers", type=FROM_ONE, help="Processes of this machine; by default one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the Dask cluster: tcp://HOST:8786.")
 @click.option(
     "--segment",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=900.0,
     show_default=True,
     metavar="SECONDS",
@@ -59,7 +61,7 @@ from .common import (
 )
 @click.option(
     "--warm-up",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=10.0,
     show_default=True,
     metavar="SECONDS",

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 
 import click
@@ -11,6 +11,8 @@ from ..errors import CrowdCountError
 
 #: Exit codes besides 0 and click's own 2 for wrong usage.
 FAILED, SOME_FAILED, INTERRUPTED = 1, 3, 130
+#: No time in seconds and no number of frames is larger.
+_LARGEST = 1e9
 
 
 def complain(error: BaseException | str) -> None:
@@ -57,16 +59,40 @@ class IsoTime(click.ParamType):
         if isinstance(value, datetime):
             return value
         try:
-            return datetime.fromisoformat(value)
-        except ValueError:
-            return self.fail(f"expected an ISO 8601 time such as 2024-05-01T08:00:00, found {value!r}")
+            time = datetime.fromisoformat(value)
+            time + timedelta(days=366)  # frames that come later have a time too
+        except (ValueError, OverflowError):
+            expected = "expected an ISO 8601 time such as 2024-05-01T08:00:00"
+            return self.fail(f"{expected}, found {value!r}", param, ctx)
+        return time
+
+
+class _Finite:
+    """A type of numbers that refuses what cannot be computed with: infinity, nan, hundreds of digits."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = super().convert(value, param, ctx)
+        if not abs(number) <= _LARGEST:
+            self.fail(f"expected a number up to {_LARGEST:g}, found {str(value)[:40]}", param, ctx)
+        return number
+
+
+class Number(_Finite, click.FloatRange):
+    """A finite number of a range."""
+
+
+class WholeNumber(_Finite, click.IntRange):
+    """A whole number of a range."""
 
 
 POSITION = ParsedText("position", "crowdcount.video", "parse_position")
 POLYGON = ParsedText("polygon", "crowdcount.scene", "parse_polygon", splitter=";")
 AXIS = ParsedText("axis", "crowdcount.scene", "parse_axis")
 PERSON = ParsedText("person", "crowdcount.scene", "parse_person", splitter=";")
-POSITIVE = click.FloatRange(0, min_open=True)
+POSITIVE = Number(0, min_open=True)
+NOT_NEGATIVE = Number(0)
+LEVEL = Number(0, 1, min_open=True, max_open=True)
+FROM_ONE = WholeNumber(1)
 
 start_time_option = click.option(
     "--start-time",
@@ -93,7 +119,7 @@ timeout_option = click.option(
 reconnect_option = click.option(
     "--reconnect",
     "reconnect_s",
-    type=click.FloatRange(0),
+    type=NOT_NEGATIVE,
     default=0.0,
     show_default=True,
     metavar="SECONDS",

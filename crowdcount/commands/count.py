@@ -7,6 +7,7 @@ import click
 from ..errors import CrowdCountError, OutputError
 from .common import (
     FAILED,
+    FROM_ONE,
     POSITION,
     POSITIVE,
     SOME_FAILED,
@@ -33,7 +34,7 @@ from .common import (
     type=click.Choice(["csv", "jsonl", "parquet"]),
     help="Format of the counts; by default the output's suffix, else csv.",
 )
-@click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Count every Nth frame.")
+@click.option("--every", type=FROM_ONE, default=1, show_default=True, help="Count every Nth frame.")
 @click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
 @click.option("--end", type=POSITION, help="Where to stop, itself not counted: a frame, 2.5s or HH:MM:SS.")
 @model_option("Model file, made by `crowdcount train`; by default the bundled one.")

@@ -2,7 +2,7 @@
 
 import click
 
-from .common import ParsedText, json_line, quiet_option
+from .common import LEVEL, ParsedText, json_line, quiet_option
 
 
 @click.command()
@@ -32,7 +32,7 @@ from .common import ParsedText, json_line, quiet_option
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=LEVEL,
     default=0.9,
     show_default=True,
     help="Share of steps whose mean count the intervals shall hold.",

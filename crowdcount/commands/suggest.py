@@ -2,7 +2,7 @@
 
 import click
 
-from .common import POSITIVE, quiet_option, scene_option
+from .common import FROM_ONE, POSITIVE, quiet_option, scene_option
 
 
 @click.command()
@@ -11,7 +11,7 @@ from .common import POSITIVE, quiet_option, scene_option
     "-n",
     "--frames",
     "size",
-    type=click.IntRange(1),
+    type=FROM_ONE,
     default=25,
     show_default=True,
     metavar="N",

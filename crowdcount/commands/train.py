@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from .common import dataset_options, json_line, model_option
+from .common import LEVEL, dataset_options, json_line, model_option
 
 
 @click.command()
@@ -27,7 +27,7 @@ from .common import dataset_options, json_line, model_option
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=LEVEL,
     default=0.9,
     show_default=True,
     help="Share of frames whose true count the intervals shall hold.",

@@ -24,6 +24,8 @@ MIN_PERIODS = 4
 TESTED_PERIODS = 10
 #: A period with counts in a smaller share of its steps is left out.
 LEAST_OBSERVED = 0.5
+#: More steps than this come of a wrong time among the right ones.
+MOST_STEPS = 10_000_000
 #: What blocked cross-validation chooses from: the kernel of the last curve, the weight of the norm, with the
 #: largest of which about the typical curve is left, and the squared distance between different places in the
 #: week or day (0: they do not count). Then the Huber loss (p = 1) is tried with the best.
@@ -210,6 +212,10 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
     if n_periods < MIN_PERIODS:
         raise DatasetError(f"expected counts over at least {MIN_PERIODS} periods of {length_text(period_s)}, "
                            f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
+                           "--period")  # fmt: skip
+    if n_periods * steps > MOST_STEPS:
+        raise DatasetError(f"expected {MOST_STEPS:,} steps at most, found {n_periods * steps:.3g} from "
+                           f"{times_s[0]:g} to {times_s[-1]:g} s; correct these times, or choose a longer "
                            "--period")  # fmt: skip
     before_end = np.ceil((end_s - times_s) / step_s - 1e-6).astype(int)
     step = n_periods * steps - before_end

@@ -391,9 +391,11 @@ def read_start_time(path: str | Path) -> datetime | None:
             return None
         try:
             time = time if isinstance(time, datetime) else datetime.fromisoformat(time)
-        except (TypeError, ValueError):
-            raise DatasetError(f"{place}: expected an ISO 8601 time, found {time!r}; correct it") from None
-        return time - timedelta(seconds=row.time_s)
+            return time - timedelta(seconds=row.time_s)
+        except (TypeError, ValueError, OverflowError):
+            raise DatasetError(
+                f"{place}: expected an ISO 8601 time, found {time!r} at {row.time_s:g} s; correct it"
+            ) from None
     return None
 
 
@@ -411,8 +413,10 @@ def _row(place: str, cells: object) -> FrameCount:
         directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
         names = (*COLUMNS[1:5], *directions)
         numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
+        if not math.isfinite(numbers[0]) or math.isinf(numbers[1]):
+            raise ValueError
         return FrameCount(int(cells["frame"]), *numbers[:4], tuple(map(str, cells["flags"])), *numbers[4:])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         wanted = ",".join(COLUMNS)
         raise DatasetError(f"{place}: expected values for {wanted}; correct or remove it") from error
 

@@ -18,7 +18,7 @@ from crowdcount.forecast import (
     load_series,
     parse_period,
 )
-from crowdcount.results import FrameCount, open_writer, read_start_time
+from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
 from samples.counts import write_counts
 
 MIDNIGHT = datetime(2024, 3, 4)
@@ -161,9 +161,33 @@ def test_wrong_files_are_named(tmp_path):
         load_series([timed, zoned])
     with pytest.raises(DatasetError, match=r"at least 4 periods of 1 d, found 1 d of them.*shorter --period"):
         forecast(load_series([timed]))
+    whole = load_series([write(tmp_path / "whole.csv", [1.0, 1.0])])
+    with pytest.raises(DatasetError, match=r"found 1\.73e\+11 from 0 to 3600 s; correct these times"):
+        forecast(whole, 1e-6, 24)
     sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
     with pytest.raises(DatasetError, match=r"only 4% of its 48 steps"):
         forecast(sparse)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [("time_s", "NaN"), ("time_s", "9" * 400), ("count", "1e400"), ("frame", "1e400")],
+)
+def test_numbers_that_are_none_are_named(tmp_path, place, wrong):
+    cells = {"frame": "0", "time_s": "0", "count": "1", "low": "1", "high": "1"} | {place: wrong}
+    (tmp_path / "a.csv").write_text(f"{','.join(cells)},flags\n{','.join(cells.values())},\n")
+    members = ", ".join(f'"{name}": {cell}' for name, cell in cells.items())
+    (tmp_path / "a.jsonl").write_text(f'{{{members}, "flags": []}}\n')
+    for path in tmp_path.iterdir():
+        with pytest.raises(DatasetError, match=r"line [12]: expected values for frame,time_s,count"):
+            read_counts(path)
+
+
+def test_a_time_beyond_all_years_is_named(tmp_path):
+    path = write(tmp_path / "a.csv", [1.0], begin_s=1e15, start_time=None)
+    path.write_text("frame,time_s,time,count,low,high,flags\n0,1e15,2024-03-04T00:00:00,1,1,1,\n")
+    with pytest.raises(DatasetError, match=r"line 2: expected an ISO 8601 time, found .* at 1e\+15 s"):
+        read_start_time(path)
 
 
 def test_no_two_periods_in_a_row_cannot_be_learnt_from():

@@ -79,7 +79,10 @@ class CameraRule:
 def parse_camera(text: str) -> CameraRule:
     """Read "name=entrance,match=gate/*", or a table as JSON; BatchError for other texts."""
     if text.startswith("{"):
-        return CameraRule.from_table(json.loads(text))
+        try:
+            return CameraRule.from_table(json.loads(text))
+        except (ValueError, RecursionError):
+            raise BatchError(f"a camera's table is given as JSON, not {text[:80]!r}") from None
     parts = [part.partition("=") for part in text.split(",")]
     if not all(separator for _, separator, _ in parts):
         raise BatchError(f"a camera is given as name=NAME,match=PATTERN,model=FILE,scene=FILE, not {text!r}")
@@ -263,7 +266,7 @@ def _is_wanted(label: str, include: Iterable[str], exclude: Iterable[str]) -> bo
 def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Paths of a list: relative ones begin at its folder."""
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise BatchError(
             f"{name} is no list of videos: it is not text; give a folder, a video or a list"
@@ -310,6 +313,11 @@ def _time(*parts: str) -> datetime | None:
         return None
 
 
-def _natural(text: str) -> list[tuple[int, int, str]]:
+def _natural(text: str) -> list[tuple[int, int, str, str]]:
+    """Sorts numbers by their size, of any length: int() takes 4,300 digits at most."""
     parts = re.split(r"([0-9]+)", text)
-    return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]
+    digits = [part.lstrip("0") if part.isdecimal() else None for part in parts]
+    return [
+        (1, 0, "", part) if number is None else (0, len(number), number, part)
+        for part, number in zip(parts, digits, strict=True)
+    ]

@@ -70,6 +70,15 @@ class TestInputs:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         assert labels(plan_videos(["-"])) == ["gate/2024-05-01/10.mp4", "missing.mp4"]
 
+    def test_a_list_of_a_windows_editor_has_a_mark_before_its_first_path(self, archive):
+        (archive / "some.txt").write_bytes("\ufeffgate/2024-05-01/10.mp4\r\n".encode())
+        assert labels(plan_videos([str(archive / "some.txt")])) == ["gate/2024-05-01/10.mp4"]
+
+    def test_numbers_in_names_may_have_any_length(self, archive):
+        names = [f"{'9' * 5000}.mp4", f"1{'0' * 5000}.mp4", "010.mp4", "9.mp4", "a.mp4"]
+        (archive / "some.txt").write_text("\n".join(names))
+        assert labels(plan_videos([str(archive / "some.txt")])) == [names[k] for k in (3, 2, 0, 1, 4)]
+
     def test_what_is_no_archive_is_refused(self, archive):
         with pytest.raises(BatchError, match="absent does not exist; give a folder"):
             plan_videos([str(archive / "absent")])
@@ -119,6 +128,7 @@ class TestCameras:
             ("name=a,colour=red", "a camera has texts named name, match, model, scene, timezone, not colour"),
             ("name=a,timezone=Atlantis", "no time zone 'Atlantis'"),
             (json.dumps({"name": 3}), "not name = 3"),
+            ("{name=a}", "table is given as JSON, not '{name=a}'"),
         ],
     )
     def test_a_camera_that_makes_no_sense_is_refused(self, text, reason):

@@ -118,6 +118,8 @@ def summarise(
         import duckdb
     except ImportError:
         raise OutputError("a report needs duckdb: pip install 'crowdcount[batch]'") from None
+    if any(time is not None and time.tzinfo is not None for time in (since, until)):
+        raise BatchError("results have the wall-clock time of their cameras; give times without a zone")
     if not Path(out).is_dir():
         raise BatchError(f"{out} is not a folder; give the folder of results that crowdcount batch made")
     files = [str(path) for path in results(out)]

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import cv2
@@ -138,6 +138,8 @@ class TestFigures:
         assert (row.start, row.frames) == (datetime(2024, 5, 1, 23), 2)
         with pytest.raises(BatchError, match="no counts of nobody in that time"):
             summarise(out, "hour", cameras=["nobody"])
+        with pytest.raises(BatchError, match="give times without a zone"):
+            summarise(out, since=since.replace(tzinfo=UTC))
 
     def test_what_is_no_result(self, tmp_path):
         with pytest.raises(BatchError, match="absent is not a folder"):

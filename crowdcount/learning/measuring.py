@@ -167,7 +167,7 @@ def measure(
             return _measured(source, taught, wanted, copied, progress) | view_arrays(taught.view)
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
-        settings += (dataset.digest_of_people(), copied.tobytes())
+        settings += (model is None, dataset.digest_of_people(), copied.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(

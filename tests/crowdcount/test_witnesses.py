@@ -159,3 +159,14 @@ class TestTraining:
         assert (tables[0].features != tables[1].features).any()
         assert isinstance(tables[2].scene.view, EmptyScene)
         assert of_sitter(tables[2].scene.view.is_proven).all()
+
+    def test_features_kept_for_judging_are_not_trained_on(self, street, sat_on, trained, tmp_path):
+        """A model is judged by the empty scene as it is learnt, and trained on what boxes tell of it."""
+        dataset, wanted = annotated(street, *sat_on), np.ones(60, bool)
+        model = replace(trained.model, rate=RATE)
+        for first, second in ((None, model), (model, None)):
+            folder = tmp_path / str(first is None)
+            alone = measure(dataset, wanted, scene=street.scene, model=second)
+            measure(dataset, wanted, scene=street.scene, model=first, cache=folder)
+            after = measure(dataset, wanted, scene=street.scene, model=second, cache=folder)
+            assert (after.features == alone.features).all()

@@ -91,8 +91,11 @@ def suggest(
         if source.info.is_live:
             raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
                                f"{source.info.kind}; record it first")  # fmt: skip
-        overview = Overview(source, scene)
         length, most = source.info.frame_count or 0, max(MAX_CANDIDATES, 2 * size)
+        if length < size:  # what a file states may be too few
+            length = sum(1 for _ in source.frames())
+        _check_enough(size, length, path)
+        overview = Overview(source, scene)
         while True:
             every = max(1, math.ceil(length / most))
             pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
@@ -101,14 +104,18 @@ def suggest(
             if n_seen <= 2 * most and (every == 1 or n_seen >= most // 2):
                 break
             length = sum(1 for _ in source.frames())  # far more, or fewer, than the file states
-    if len(found) < size:
-        raise DatasetError(
-            f"expected {size} or more frames that can be decoded, found {len(found)} in {path}; ask for fewer"
-        )
+    _check_enough(size, len(found), path)
     views = [np.array(view) for view in pipeline.schema.views()]
     places = np.array([float(one.frame) for one in found])
     chosen = chosen_rows(rows, pipeline.schema.names, views, places, size)
     return [found[row] for row in sorted(chosen)]
+
+
+def _check_enough(size: int, found: int, path: str) -> None:
+    if found < size:
+        raise DatasetError(
+            f"expected {size} or more frames that can be decoded, found {found} in {path}; ask for fewer"
+        )
 
 
 def _measured(

@@ -1,7 +1,9 @@
 """The command line: the group of the commands, and how errors and signals end it."""
 
 import difflib
+import errno
 import importlib.util
+import os
 import re
 import signal
 import sys
@@ -81,7 +83,7 @@ class _CommandLine(click.Group):
         near = difflib.get_close_matches(word, options, 1)
         if near and near[0] in own and word.startswith("--"):
             raise click.NoSuchOption(word, possibilities=near, ctx=ctx)
-        if re.fullmatch("[a-zA-Z][a-zA-Z-]*", word) and not Path(word).exists():
+        if re.fullmatch("[a-zA-Z][a-zA-Z-]*", word) and not os.path.exists(word):
             near = difflib.get_close_matches(word, self.commands, 1)
             advice = f"did you mean {near[0]!r}?" if near else "crowdcount --help lists the commands"
             raise click.UsageError(f"there is neither a file nor a command {word!r}; {advice}", ctx)
@@ -94,6 +96,11 @@ class _CommandLine(click.Group):
             ctx.exit(FAILED)
         except PermissionError as error:  # already where a file in a locked folder is asked for
             complain(f"{error.filename} cannot be read: no permission; change its permissions")
+            ctx.exit(FAILED)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:  # the same of an endless name
+                raise
+            complain(f"{error.filename} cannot be read: its name is too long; check it")
             ctx.exit(FAILED)
         except KeyboardInterrupt as error:
             complain(error)

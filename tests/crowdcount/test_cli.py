@@ -277,6 +277,7 @@ class TestPlan:
             ("../street.avi --scene=", "an argument is empty"),
             ("evaluat ../street.avi", "neither a file nor a command 'evaluat'; did you mean 'evaluate'?"),
             ("recalibarte bundled ../street.avi", "did you mean 'recalibrate'?"),
+            ("a" * 300, "neither a file nor a command 'aaa"),
             ("help", "neither a file nor a command 'help'; crowdcount --help lists the commands"),
         ],
     )
@@ -352,6 +353,12 @@ class TestBadInput:
         result = CliRunner().invoke(command_line, ["train", "mall", "-m", "m.npz", "-q"])
         assert result.exit_code == 1
         assert error_line(result.stderr).endswith("cannot be read: no permission; change its permissions\n")
+
+    @pytest.mark.parametrize("command", ["{}.mp4", "../street.avi -m {}", "train {} -m m.npz", "report {}"])
+    def test_a_name_that_is_too_long(self, run, here, command):
+        code, _, stderr = run(command.format("a" * 300))
+        assert code == 1
+        assert re.search(r"a(\.mp4)? cannot be read: its name is too long; check it\n$", stderr)
 
     @pytest.fixture
     def files(self, made, here):

@@ -13,7 +13,7 @@ from features.foreground import EmptyScene
 
 from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
-from ..learning.datasets import csv_lines, load_dataset
+from ..learning.datasets import LARGEST_FEATURE, csv_lines, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene
@@ -188,7 +188,10 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
         named = dict(zip(header, cells, strict=True))
         frame = len(rows)
         if "frame" in named:
-            frame = int(_number(named["frame"], where))
+            frame = _number(named["frame"], where)
+            if not 0 <= frame < 1e15 or frame % 1:
+                raise DatasetError(f"{where}: expected a frame number, found {frame:g}; correct it")
+            frame = int(frame)
         time_s = _number(named["time_s"], where) if "time_s" in named else frame / fps
         if rows and (frame <= rows[-1].index or time_s < rows[-1].time_s):
             raise DatasetError(f"{where}: expected frames and times that increase; sort the lines")
@@ -206,6 +209,6 @@ def _number(text: str, where: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) <= LARGEST_FEATURE:
         raise DatasetError(f"{where}: expected a number, found {text.strip()[:40]!r}; correct it")
     return value

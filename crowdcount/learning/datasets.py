@@ -35,6 +35,10 @@ MALL_FEATURES = (*_SEGMENT_NAMES, "blobs", *_EDGE_NAMES,
                  *(f"{texture}_{angle}" for texture in _TEXTURES for angle in range(4)))
 
 
+#: No count of people and no place in pixels is larger, and no feature: the sum of their squares is a number.
+LARGEST, LARGEST_FEATURE = 1e9, 1e100
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Frames, some of them with the number of people in them.
@@ -365,7 +369,7 @@ def _load_ucsd_features(path: Path) -> Dataset:
 def _feature_table(path: Path, table: np.ndarray, names: Sequence[str]) -> np.ndarray:
     with _expecting(path, f"a table of finite numbers with {len(names)} columns"):
         table = np.asarray(table, np.float64)
-        if table.ndim != 2 or table.shape[1] != len(names) or not np.isfinite(table).all():
+        if table.ndim != 2 or table.shape[1] != len(names) or not (np.abs(table) <= LARGEST_FEATURE).all():
             raise ValueError
     return table
 
@@ -565,7 +569,7 @@ def _dots(loc: np.ndarray) -> np.ndarray:
 
 def _count_vector(values: np.ndarray) -> np.ndarray:
     counts = np.atleast_1d(np.asarray(values, np.float64))
-    if counts.ndim != 1 or not ((counts >= 0) & (counts < math.inf) | np.isnan(counts)).all():
+    if counts.ndim != 1 or not ((counts >= 0) & (counts <= LARGEST) | np.isnan(counts)).all():
         raise ValueError
     return counts
 
@@ -613,12 +617,12 @@ def _text(path: Path) -> str:
         return content.decode("cp1252")
 
 
-def _number(text: str, expected: str, least: float = -math.inf) -> float:
+def _number(text: str, expected: str, least: float = -LARGEST) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and value >= least):
+    if not least <= value <= LARGEST:
         raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
     return value
 

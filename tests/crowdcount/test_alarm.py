@@ -287,6 +287,9 @@ def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_
         ("frame,area\n", "expected a line for each frame"),
         ("frame,area\n0,1\n0,2\n", "line 3: expected frames and times that increase"),
         ("frame,area\n0,many\n", "line 2: expected a number, found 'many'"),
+        (f"frame,area\n0,{'9' * 200}\n", "line 2: expected a number, found '999"),
+        ("frame,area\n0.5,1\n", "line 2: expected a frame number, found 0.5"),
+        ("frame,area\n0,1\n1e30,1\n", "line 3: expected a frame number, found 1e\\+30"),
         ("frame,area\n0\n", "line 2: expected 2 values, found 1"),
     ],
 )

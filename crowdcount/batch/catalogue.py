@@ -30,7 +30,7 @@ try:
 except ImportError:  # Windows: two runs at once are not noticed there
     fcntl = None
 
-_NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet")
+_NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet", re.DOTALL)
 _MOST_STEM_BYTES = 120
 #: A file that was changed this recently may be changed again without its time showing it.
 _RACY_NS = 2_000_000_000

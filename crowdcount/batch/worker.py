@@ -169,11 +169,11 @@ class Worker:
                 stderr=errors,
                 env=os.environ | one_thread | {"PYTHONPATH": paths},
             )
-        self._lines = queue.Queue()
-        self._reader = threading.Thread(
-            target=_pass_on, args=(self._process, errors, self._lines), daemon=True
-        )
-        self._reader.start()
+            self._lines = queue.Queue()
+            self._reader = threading.Thread(
+                target=_pass_on, args=(self._process, errors, self._lines), daemon=True
+            )
+            self._reader.start()  # within the lock: who stops the worker waits for its end
         ready = self._hear(_START_S)
         if ready is None or "error" in ready:
             raise OSError("it does not start" if ready is None else ready["error"])

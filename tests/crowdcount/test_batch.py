@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -309,6 +311,33 @@ class TestFaults:
         assert "20240503_000000.avi cannot be read as a video" in first + second
         assert "empty.avi is empty (0 bytes)" in first + second
         assert total.startswith("5 videos: 0 counted, 3 done before, 2 failed")
+
+    def test_a_name_of_several_lines(self, run, tmp_path, make_clip):
+        make_clip(tmp_path / "gate/two\nlines.avi", 20, seed=1)
+        for done in ("1 counted", "0 counted, 1 done before"):
+            code, _, stderr = run(f"batch {tmp_path}/gate -o {tmp_path}/out")
+            assert code == 0
+            assert stderr.splitlines()[-1].startswith(f"1 video: {done}")
+
+    def test_a_worker_that_is_stopped_while_it_starts(self, monkeypatch):
+        """Ctrl-C in the moment between its process and the thread that reads what that says."""
+        ended = Worker()
+        thread = threading.Thread
+        with ThreadPoolExecutor(1) as other:
+            stopping = []
+
+            class Slow(thread):
+                def start(self):
+                    if not stopping:
+                        stopping.append(None)
+                        stopping.append(other.submit(ended.stop))
+                        time.sleep(0.2)
+                    super().start()
+
+            monkeypatch.setattr(threading, "Thread", Slow)
+            with pytest.raises(OSError, match="killed by signal 9"):
+                ended.start()
+            stopping[1].result()
 
     def test_a_video_that_ends_early_is_counted_and_said_to(self, own, run):
         whole = (own / "videos/hall/long.avi").read_bytes()

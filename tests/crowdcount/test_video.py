@@ -11,6 +11,7 @@ import itertools
 import math
 import os
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -545,10 +546,29 @@ def test_unreadable_file(tmp_path):
         open_source(path)
 
 
-@pytest.mark.parametrize("arguments", [{"fps": 0}, {"fps": math.nan}, {"fps": math.inf}, {"timeout_s": 0}])
+@pytest.mark.parametrize(
+    "arguments", [{"timeout_s": 0}, *({"fps": rate} for rate in (0, math.nan, math.inf, 1e-300, 1e300))]
+)
 def test_senseless_numbers_are_refused(tmp_path, arguments):
-    with pytest.raises(VideoError, match="must be a positive number"):
+    with pytest.raises(VideoError, match=r"must be (a positive number|1e-06 to 1e\+06 frames per second)"):
         open_source(tmp_path, **arguments)
+
+
+def test_a_name_with_a_time_of_day_in_the_working_folder(tmp_path, monkeypatch):
+    """FFmpeg would take what is before the first colon for a protocol."""
+    write_video(tmp_path / "a.avi", 5).rename(tmp_path / "2024-05-01T08:00:00.avi")
+    monkeypatch.chdir(tmp_path)
+    with open_source("2024-05-01T08:00:00.avi") as source:
+        assert source.info.name == "2024-05-01T08:00:00.avi"
+        assert len(list(source.frames())) == 5
+
+
+def test_patience_of_years_is_more_than_opencv_can_be_told():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"rtsp://127.0.0.1:{free.getsockname()[1]}/live"
+        with pytest.raises(VideoError, match="cannot be read as a video"):
+            open_source(url, timeout_s=1e9)
 
 
 def test_absent_camera():

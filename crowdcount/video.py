@@ -53,6 +53,7 @@ IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".t
 
 _DEFAULT_FPS = 25.0  # times frames where a file has neither usable time stamps nor a usable rate
 _HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
+_LOWEST_FPS = 1e-6  # that can be given: a frame in 12 days; the highest is as far from 1
 _FAILURES_AT_FILE_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an MP4
 _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
 _FAILURES_AT_STREAM_END = 100
@@ -317,8 +318,8 @@ def open_source(
     VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
     a ``reconnect_s`` of what is not live, and an ``fps`` of what is.
     """
-    if fps is not None and not 0 < fps < math.inf:
-        raise VideoError(f"fps must be a positive number of frames per second, not {fps}")
+    if fps is not None and not _LOWEST_FPS <= fps <= 1 / _LOWEST_FPS:
+        raise VideoError(f"fps must be {_LOWEST_FPS:g} to {1 / _LOWEST_FPS:g} frames per second, not {fps}")
     if not 0 < timeout_s < math.inf:
         raise VideoError(f"timeout_s must be a positive number of seconds, not {timeout_s}")
     if not 0 <= reconnect_s < math.inf:
@@ -376,6 +377,7 @@ class _FileSource(VideoSource):
 
     def __init__(self, name: str, fps: float | None) -> None:
         super().__init__(name)
+        self._path = os.path.join(".", name)  # in 08:00.mp4 FFmpeg sees the protocol 08
         self._given_fps = fps
         with self._video() as capture:
             codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
@@ -536,11 +538,11 @@ class _FileSource(VideoSource):
                 n_passed += 1
 
     def _video(self) -> AbstractContextManager["_Capture"]:
-        return self._capture(self._name, cv2.CAP_FFMPEG)
+        return self._capture(self._path, cv2.CAP_FFMPEG)
 
     def _packets(self) -> AbstractContextManager["_Capture"]:
         """The file as packets that are not decoded: grab() goes to the next one, image() is its bytes."""
-        return self._capture(self._name, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+        return self._capture(self._path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
 
 
 class _ImageSource(VideoSource):
@@ -604,7 +606,7 @@ class _LiveSource(VideoSource):
         if self._is_camera:
             self._device = _Capture(self._source)
         else:
-            limit = math.ceil(self._timeout_s * 1000)
+            limit = math.ceil(min(self._timeout_s * 1000, 2**31 - 1))
             limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
             self._device = _Capture(self._source, cv2.CAP_FFMPEG, limits)
         self._captures.add(self._device)

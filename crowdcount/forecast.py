@@ -24,6 +24,9 @@ MIN_PERIODS = 4
 TESTED_PERIODS = 10
 #: A period with counts in a smaller share of its steps is left out.
 LEAST_OBSERVED = 0.5
+#: The memory to learn from more goes with their square.
+MOST_PERIODS = 5000
+_SHORTEST_S = 0.001  # of a period
 #: More steps than this come of a wrong time among the right ones.
 MOST_STEPS = 10_000_000
 #: What blocked cross-validation chooses from: the kernel of the last curve, the weight of the norm, with the
@@ -107,7 +110,7 @@ def parse_period(text: str) -> float:
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd])", text)
     length = float(match[1]) * _UNITS_S[match[2]] if match else float(_UNITS_S.get(text, 0))
-    if not length or text in "smhd":
+    if length < _SHORTEST_S or text in "smhd":
         raise DatasetError(f"a period is hour, day, week or a length as 90s, 15m, 6h or 2d, not {text!r}")
     return length
 
@@ -217,6 +220,10 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
         raise DatasetError(f"expected {MOST_STEPS:,} steps at most, found {n_periods * steps:.3g} from "
                            f"{times_s[0]:g} to {times_s[-1]:g} s; correct these times, or choose a longer "
                            "--period")  # fmt: skip
+    if n_periods > MOST_PERIODS:
+        raise DatasetError(f"expected at most {MOST_PERIODS:,} periods of {length_text(period_s)}, found "
+                           f"{length_text(length_s)} of them; choose a longer --period, or give fewer "
+                           "counts")  # fmt: skip
     before_end = np.ceil((end_s - times_s) / step_s - 1e-6).astype(int)
     step = n_periods * steps - before_end
     inside = (step >= 0) & (step < n_periods * steps)

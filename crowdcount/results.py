@@ -444,7 +444,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
             place = f"{path}, line {number}"
             try:
                 yield place, json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DatasetError(f"{place}: expected one JSON object; correct or remove it") from error
 
 

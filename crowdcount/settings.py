@@ -69,7 +69,7 @@ def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise click.UsageError(f"{path} cannot be read: {error}; correct it") from error
     return _tables(content, group, str(path))
 
@@ -105,6 +105,8 @@ def _options(table: dict, command: click.Command, where: str) -> dict[str, objec
             settings[options[key].name] = _checked(options[key], value)
         except click.BadParameter as error:
             raise click.UsageError(f"{where} {key}: {error.message}") from error
+        except ValueError as error:  # of a hexadecimal number that is too long to be written
+            raise click.UsageError(f"{where} {key}: {error}; correct it") from error
     return settings
 
 

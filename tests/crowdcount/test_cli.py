@@ -769,6 +769,8 @@ class TestSettings:
             ('[scene]\nroi = "0,0 9,0 9,9"', "[scene] roi: expected a list in [ ]"),
             ('[scene]\nroi = ["0,0"]', "[scene] roi: expected a polygon"),
             ("[count", "crowdcount.toml cannot be read"),
+            ("count = " + "[" * 9999, "crowdcount.toml cannot be read"),
+            ("[count]\nevery = 0x" + "f" * 9999, "[count] every: Exceeds the limit"),
         ],
     )
     def test_mistakes_are_named(self, run, text, said):

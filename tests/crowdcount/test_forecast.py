@@ -167,6 +167,9 @@ def test_wrong_files_are_named(tmp_path):
     sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
     with pytest.raises(DatasetError, match=r"only 4% of its 48 steps"):
         forecast(sparse)
+    day = series_of([np.ones(86_400)], step_s=1.0)
+    with pytest.raises(DatasetError, match=r"at most 5,000 periods of 1 s, found 1 d of them"):
+        forecast(day, period_s=1.0, steps=2)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +202,7 @@ def test_no_two_periods_in_a_row_cannot_be_learnt_from():
         forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
 
 
-@pytest.mark.parametrize("text", ["", "s", "d", "fortnight", "0h", "-1d", "1 d", "1w"])
+@pytest.mark.parametrize("text", ["", "s", "d", "fortnight", "0h", "0.0001s", "-1d", "1 d", "1w"])
 def test_wrong_periods_are_refused(text):
     with pytest.raises(DatasetError, match="a period is hour, day, week or"):
         parse_period(text)

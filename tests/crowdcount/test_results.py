@@ -206,7 +206,7 @@ class TestJsonLines:
                          "low": None, "high": None, "flags": ["undecodable"]}
         assert second["flags"] == ["light", "outside-range"]
 
-    @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"frame": 1}', "\x00"])
+    @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"frame": 1}', "\x00", "[" * 99_999])
     def test_bad_files(self, tmp_path, text):
         write(tmp_path / "a.jsonl", "jsonl", ROWS)
         with (tmp_path / "a.jsonl").open("a") as file:

@@ -25,7 +25,7 @@ from ..errors import CrowdCountError, OutputError
 Report = Callable[[int, int | None], None]
 _REPORT_EVERY_S = 0.25
 _START_S = 300.0  # the longest that a process may take to be ready, however busy the machine
-_PAUSE_S = 1.0  # before the first retry, twice as long before each other
+_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0  # before the first retry, twice as long before each other, and at most
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Worker:
 
     def __init__(self):
         self._process = self._reader = None
-        self._stopped = False
+        self._stopped = threading.Event()
         self._lock = threading.Lock()
 
     @property
@@ -90,12 +90,12 @@ class Worker:
         """Do a task in the process, started when there is none; never raises for what the task does."""
         began = time.monotonic()
         for attempt in range(limits.retries + 1):
-            if attempt:
-                time.sleep(_PAUSE_S * 2 ** (attempt - 1))
+            if attempt and self._stopped.wait(min(_PAUSE_S * 2 ** (attempt - 1), _LONGEST_PAUSE_S)):
+                break
             left_s = None if limits.total_s is None else limits.total_s - (time.monotonic() - began)
             message = self._attempt(task, left_s, limits, report)
             passing = message.pop("passing", False)
-            if not passing or self._stopped:
+            if not passing:
                 break
         return Outcome(**message, seconds=time.monotonic() - began)
 
@@ -139,7 +139,7 @@ class Worker:
     def stop(self) -> None:
         """End the process for good, whatever it is doing; files that it was writing stay unfinished."""
         with self._lock:
-            self._stopped = True
+            self._stopped.set()
             self.kill()
             if self._reader is not None:
                 self._reader.join()
@@ -159,7 +159,7 @@ class Worker:
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OPENCV_FFMPEG_THREADS": "1"}
         paths = os.pathsep.join(filter(None, [str(here), os.environ.get("PYTHONPATH")]))
         with self._lock:
-            if self._stopped:
+            if self._stopped.is_set():
                 raise OSError("the batch has ended")
             errors = tempfile.TemporaryFile()  # noqa: SIM115
             self._process = subprocess.Popen(

@@ -403,6 +403,19 @@ class TestFaults:
         finally:
             worker.stop()
 
+    def test_a_pause_before_a_retry_ends_with_the_batch(self, monkeypatch):
+        """The pauses double: before the tenth retry, an interrupt had to wait for ten minutes."""
+        monkeypatch.setattr("crowdcount.batch.worker._PAUSE_S", 30.0)
+        worker = Worker()
+        monkeypatch.setattr(worker, "start", lambda: (_ for _ in ()).throw(OSError("no more processes")))
+        outcomes = []
+        thread = threading.Thread(target=lambda: outcomes.append(worker.run({}, Limits(), lambda *_: None)))
+        thread.start()
+        time.sleep(0.2)
+        worker.stop()
+        thread.join(5)
+        assert outcomes[0].error == "a worker cannot be started or spoken to (no more processes)"
+
     def test_a_full_disk_ends_the_batch_and_loses_nothing(self, archive, unbroken, tmp_path, results):
         def small_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))

@@ -37,6 +37,9 @@ MALL_FEATURES = (*_SEGMENT_NAMES, "blobs", *_EDGE_NAMES,
 
 #: No count of people and no place in pixels is larger, and no feature: the sum of their squares is a number.
 LARGEST, LARGEST_FEATURE = 1e9, 1e100
+#: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
+#: memory.
+_MOST_FRAMES = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -510,7 +513,7 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
             raise DatasetError(f"expected a video file or images with labels, but {path} is a "
                                f"{source.info.kind}; record it first")
         length = source.info.frame_count
-        if length is None or last >= length:
+        if length is None or not last < length <= _MOST_FRAMES:
             length = sum(1 for _ in source.frames())
         if last >= length:
             raise DatasetError(f"{where}: frame {last} of the footage is labelled, but {path} has frames "

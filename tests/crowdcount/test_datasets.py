@@ -280,6 +280,16 @@ def clip(tmp_path):
     return path
 
 
+def state(clip, n_frames):
+    """Let a clip state that it has so many frames."""
+    content = bytearray(clip.read_bytes())
+    for header, offset in ((b"avih", 8 + 16), (b"strh", 8 + 32)):
+        place = content.index(header) + offset
+        assert int.from_bytes(content[place:place + 4], "little") == 12
+        content[place:place + 4] = n_frames.to_bytes(4, "little")
+    clip.write_bytes(content)
+
+
 def write(path, *lines):
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -358,13 +368,15 @@ class TestCountsFile:
         with pytest.raises(VideoError):
             load_dataset(labels, counts=labels)
 
+    def test_a_file_that_states_more_frames_than_there_can_be_is_counted(self, clip, tmp_path):
+        state(clip, 2_000_000_000)
+        with open_source(clip) as source:
+            assert source.info.frame_count == 2_000_000_000
+        labels = write(tmp_path / "labels.csv", "frame,count", "3,4")
+        assert len(load_dataset(clip, counts=labels).counts) == 12
+
     def test_a_file_that_states_too_few_frames_is_counted(self, clip, tmp_path):
-        content = bytearray(clip.read_bytes())
-        for header, offset in ((b"avih", 8 + 16), (b"strh", 8 + 32)):
-            place = content.index(header) + offset
-            assert int.from_bytes(content[place:place + 4], "little") == 12
-            content[place:place + 4] = (5).to_bytes(4, "little")
-        clip.write_bytes(content)
+        state(clip, 5)
         with open_source(clip) as source:
             last = sum(1 for _ in source.frames()) - 1  # OpenCV 4.10: one more than stated
             assert source.info.frame_count <= last

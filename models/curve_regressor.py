@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .functional import FunctionalRegressor, check_curves, fill_gaps
-from .predictor import CurvePredictor, standardised
+from .predictor import CurvePredictor, column_statistics, standardised
 
 
 class CurveRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -36,8 +36,7 @@ class CurveRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64)
         Y, self._is_flat = check_curves(X, Y)
         regressor = FunctionalRegressor() if self.regressor is None else clone(self.regressor)
-        mean, spread = X.mean(axis=0), X.std(axis=0)
-        scale = np.where(spread <= 1e-12 * np.abs(X).max(axis=0), 1.0, spread)
+        mean, scale, *_ = column_statistics(X)
         Y = fill_gaps(Y, regressor.resolved_locations(Y.shape[1]))
         center = Y.mean(axis=0)
         self.regressor_ = regressor.fit(standardised(X, mean, scale), Y - center)

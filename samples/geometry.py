@@ -11,6 +11,12 @@ _HEAD_AND_FEET_DEPTH = (
 _ROWS_PER_PIXEL = 2
 
 
+def seen_length(depression):
+    """Metres that a standing person of the reference stature measures from sole to crown across the line of
+    sight of a camera that looks down by `depression` radians."""
+    return REFERENCE_STATURE * np.cos(depression) + _HEAD_AND_FEET_DEPTH * np.sin(depression)
+
+
 @dataclass(frozen=True, eq=False)
 class Ground:
     """A level floor under a fixed camera whose perspective is a line of person height over foot row.
@@ -63,9 +69,7 @@ class Ground:
 
     def pixels_per_metre(self, row):
         """Pixels per metre across the line of sight at row."""
-        angle = self.depression_at(row)
-        seen = REFERENCE_STATURE * np.cos(angle) + _HEAD_AND_FEET_DEPTH * np.sin(angle)
-        return self.height_at(row) / seen
+        return self.height_at(row) / seen_length(self.depression_at(row))
 
     def row_of(self, depth):
         """Image row of the ground at depth metres; depths beyond the tables give their end."""

@@ -12,8 +12,12 @@ from crowdcount.errors import CrowdCountError, OutputError
 from crowdcount.scene import scene_from
 from crowdcount.storage import atomic_path
 
-from .scenes import SETTINGS, SceneSpec, preset
+from .scenes import PRESETS, SceneSpec, preset
 from .simulation import Simulation
+
+OVERHEAD_LENGTH = 1.1
+"""Metres that stand for a person's height where the camera looks straight down: two and a half times the
+shoulders' breadth."""
 
 _CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
 
@@ -77,11 +81,11 @@ def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
 
 def _scene_of(simulation: Simulation):
     """The scene as crowdcount keeps it, its perspective given by a person far away and one near."""
-    spec = simulation.spec
+    spec, ground = simulation.spec, simulation.ground
     width, height = spec.size_wh
-    slope, intercept = simulation.height_line
-    rows = (spec.far_row, height - 1.0)
-    people = [(width / 2, row, slope * row + intercept) for row in rows]
+    rows = (max(spec.far_row, 0.0), height - 1.0)
+    tall = [max(ground.height_at(row), OVERHEAD_LENGTH * ground.pixels_per_metre(row)) for row in rows]
+    people = [(width / 2, row, float(pixels)) for row, pixels in zip(rows, tall, strict=True)]
     return scene_from(spec.size_wh, simulation.roi_polygons, people)
 
 
@@ -118,10 +122,10 @@ def parse_size(text: str) -> tuple[int, int]:
 @click.option(
     "--preset",
     "kind",
-    type=click.Choice([*SETTINGS, "bump", "light"]),
+    type=click.Choice(PRESETS),
     default="plaza",
     show_default=True,
-    help="Kind of scene; bump moves the camera in mid-clip, light dims it.",
+    help="Kind of scene; overhead looks straight down, bump moves the camera in mid-clip, light dims it.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Same seed, same clip.")
 @click.option(

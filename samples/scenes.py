@@ -4,7 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .geometry import seen_length
+
 SETTINGS = ("street", "plaza", "mall", "walkway")
+PRESETS = (*SETTINGS, "overhead", "bump", "light")
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ def preset(name: str, seed: int, **changes) -> SceneSpec:
     Parameters
     ----------
     name : str
-        A setting of SETTINGS, or "bump" or "light": a plaza whose camera moves, or whose light dims, halfway.
+        A setting of SETTINGS, or a plaza: "bump", whose camera moves halfway, "light", whose light dims, or
+        "overhead", seen from straight above.
     seed : int
     changes
         Fields of SceneSpec; a size_wh scales the view with it.
@@ -93,8 +97,11 @@ def preset(name: str, seed: int, **changes) -> SceneSpec:
         frames = changes.get("n_frames", SceneSpec.n_frames)
         event = {"bump": "bump_frame", "light": "light_switch_frame"}[name]
         return replace(random_spec(seed, setting="plaza", size_wh=size_wh), **{event: frames // 2} | changes)
+    if name == "overhead":
+        spec = random_spec(seed, setting="plaza", size_wh=size_wh)
+        return replace(spec, **_overhead(np.random.default_rng([seed, 8]), spec.size_wh) | changes)
     if name not in SETTINGS:
-        raise ValueError(f"expected one of {', '.join((*SETTINGS, 'bump', 'light'))}, got {name!r}")
+        raise ValueError(f"expected one of {', '.join(PRESETS)}, got {name!r}")
     return replace(random_spec(seed, setting=name, size_wh=size_wh), **changes)
 
 
@@ -227,6 +234,23 @@ def _walkway(rng, size_wh) -> dict:
         "lateral_share": rng.uniform(0, 0.8),
         "speed": rng.uniform(1.2, 1.5),
         "occluders": int(rng.integers(0, 4)),
+    }
+
+
+def _overhead(rng, size_wh) -> dict:
+    """Views from a ceiling or a mast straight down on 5 to 12 metres of floor, which goes on on all sides."""
+    metre = size_wh[0] / rng.uniform(5, 12)
+    depression = rng.uniform(84, 89)
+    return {
+        "height_slope": 0.0,
+        "height_intercept": metre * seen_length(np.radians(depression)),
+        "depression_deg": depression,
+        "far_row": -2 * metre,
+        "near_row": size_wh[1] + 2 * metre,
+        "roi": "frame",
+        "people": float(np.exp(rng.uniform(np.log(2), np.log(15)))),
+        "occluders": 0,
+        "plants": 0,
     }
 
 

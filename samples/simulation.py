@@ -84,13 +84,14 @@ class Simulation:
     spec : SceneSpec
     roi_polygons : list of (n, 2) lists, the region of interest in pixels (x, y)
     height_line : (slope, intercept) of the height in pixels of a person of 1.70 m over the foot row
+    ground : Ground, the level floor with this perspective
     """
 
     def __init__(self, spec: SceneSpec):
         self.spec = spec
         self.height_line = (spec.height_slope, spec.height_intercept)
-        self._ground = Ground(spec.size_wh, *self.height_line, spec.depression_deg, spec.far_row)
-        self._scenery = build_scenery(spec, self._ground, self._rng(1))
+        self.ground = Ground(spec.size_wh, *self.height_line, spec.depression_deg, spec.far_row)
+        self._scenery = build_scenery(spec, self.ground, self._rng(1))
         self._tracks = self._population(self._scenery).tracks()
         self.roi_polygons = [self._roi()]
         self._roi_mask = np.zeros(spec.size_wh[::-1], np.uint8)
@@ -112,7 +113,7 @@ class Simulation:
         return np.random.default_rng([self.spec.seed, purpose])
 
     def _population(self, scenery: Scenery) -> Population:
-        spec, ground = self.spec, self._ground
+        spec, ground = self.spec, self.ground
         near = float(ground.depth_of(spec.near_row)) if spec.near_row is not None else ground.near_depth
         near_row = float(ground.row_of(near))
         walls = [wall for wall in spec.side_walls if wall is not None]
@@ -155,7 +156,7 @@ class Simulation:
         width, height = self.spec.size_wh
         top = 0.0
         if self.spec.roi == "floor":
-            top = max(0.0, self.spec.far_row - 1.15 * float(self._ground.height_at(self.spec.far_row)))
+            top = max(0.0, self.spec.far_row - 1.15 * float(self.ground.height_at(self.spec.far_row)))
         right, bottom = width - 1.0, height - 1.0
         return [[0.0, top], [right, top], [right, bottom], [0.0, bottom]]
 
@@ -228,7 +229,7 @@ class Simulation:
     # -------------------------------------------------------------------------------------------- the frame
 
     def _frame(self, index: int, time_s: float, cast: "_Cast", gain: float, shots) -> SimulatedFrame:
-        canvas = _Canvas(self.spec, self._ground, self._scenery, time_s)
+        canvas = _Canvas(self.spec, self.ground, self._scenery, time_s)
         here = []
         for number, track in enumerate(self._tracks, start=1):
             if track.start <= time_s < track.end:
@@ -326,7 +327,7 @@ class _Canvas:
     """The picture and the label map of one moment, with MARGIN pixels around the image."""
 
     def __init__(self, spec: SceneSpec, ground: Ground, scenery: Scenery, time_s: float):
-        self._spec, self._ground, self._light = spec, ground, scenery.light
+        self._spec, self.ground, self._light = spec, ground, scenery.light
         self._picture, self._depth = scenery.picture.copy(), scenery.depth
         if scenery.plants:
             self._depth = self._depth.copy()
@@ -344,11 +345,11 @@ class _Canvas:
         Returns (id, box, head, area of the silhouette, whether walking) in image pixels, or None for a person
         whose surroundings lie outside the picture.
         """
-        column, row = (float(v) for v in self._ground.to_pixels(placement.x, placement.depth))
-        scale = float(self._ground.pixels_per_metre(row))
+        column, row = (float(v) for v in self.ground.to_pixels(placement.x, placement.depth))
+        scale = float(self.ground.pixels_per_metre(row))
         if not (-3 * scale < column < self._spec.size_wh[0] + 3 * scale):
             return None
-        depression = float(self._ground.depression_at(row))
+        depression = float(self.ground.depression_at(row))
         sprite = cast.sprite(number, person, placement, depression, scale)
         factor = scale / sprite.pixels_per_metre
         foot = np.array([column + MARGIN, row + MARGIN])

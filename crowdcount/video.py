@@ -338,7 +338,7 @@ def open_source(
         raise VideoError(f"{text} is neither camera nor stream: it does not break off; leave out reconnect")
     if os.path.isdir(text):
         with input_errors(text, VideoError):
-            paths = _images(Path(text).iterdir())
+            paths = _images(path for path in Path(text).iterdir() if not path.name.startswith("."))
         return _ImageSource(paths, text, fps)
     if os.path.exists(text):
         _check_file(Path(text))
@@ -552,7 +552,7 @@ class _ImageSource(VideoSource):
         super().__init__(name)
         if not paths:
             known = " ".join(sorted(IMAGE_SUFFIXES))
-            below = _images(Path(name).glob("*/*"))
+            below = _images(Path(name).glob("[!.]*/[!.]*"))
             advice = "give videos one by one, or their folder to crowdcount batch"
             if below:
                 advice = f"{below[0].parent} has some: give that"

@@ -238,6 +238,8 @@ def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]
             for folder, folders, names in os.walk(given):
                 folders[:] = [name for name in folders if not name.startswith(".")]
                 for name in names:
+                    if name.startswith("."):  # macOS leaves ._NAME beside each NAME on foreign disks
+                        continue
                     path = os.path.join(folder, name)
                     label = os.path.relpath(path, given).replace(os.sep, "/")
                     if _is_wanted(label, include, exclude):

@@ -525,8 +525,8 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
 
 
 def _images(folder: Path) -> list[Path]:
-    """The images of a folder in natural order; none when it is missing."""
-    return _in_order(path for path in folder.glob("*") if path.suffix.lower() in IMAGE_SUFFIXES)
+    """The images of a folder in natural order, but for hidden ones; none when it is missing."""
+    return _in_order(path for path in folder.glob("[!.]*") if path.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def _find(folder: Path, pattern: str) -> list[Path]:

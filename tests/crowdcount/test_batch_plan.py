@@ -22,7 +22,7 @@ from features.foreground import look_step
 
 @pytest.fixture
 def archive(tmp_path):
-    """Empty files named like videos, two cameras over two days, and one file that is none."""
+    """Empty files named like videos, two cameras over two days, hidden ones, and one file that is none."""
     folder = tmp_path / "archive"
     for name in (
         "gate/2024-05-01/080000.mp4",
@@ -30,6 +30,7 @@ def archive(tmp_path):
         "gate/2024-05-02/9.mp4",
         "hall/20240501_120000.MKV",
         "hall/.hidden/20240501_120000.mkv",
+        "hall/._20240501_120000.MKV",
         "hall/notes.txt",
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -53,6 +53,7 @@ def mall(tmp_path):
     """Three labelled frames with 2, 1 and no people, and two unlabelled ones."""
     folder = tmp_path / "mall"
     draw_images(folder / "frames", [f"seq_{k:06}.jpg" for k in range(1, 6)])
+    (folder / "frames" / "._seq_000001.jpg").write_text("what macOS knows of it")
     points = [[[1.0, 1.0], [2.5, 3.5]], [[32.0, 24.0]], np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2))]
     counts = [[2.0], [1.0], [0.0], [NAN], [NAN]]
     savemat(folder / "mall_gt.mat", {"frame": frames_of(points), "count": counts})

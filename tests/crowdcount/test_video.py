@@ -609,6 +609,7 @@ def test_opencv_and_ffmpeg_keep_quiet(tmp_path):
 def test_folder_of_images_in_natural_order(tmp_path):
     write_images(tmp_path, 12)
     (tmp_path / "counts.csv").write_text("frame,count\n")
+    (tmp_path / "._img3.png").write_text("what macOS knows of it")
     with open_source(tmp_path) as source:
         assert source.info == video.SourceInfo(str(tmp_path), "images", SIZE_WH, None, 12)
         frames = list(source.frames())

@@ -167,7 +167,8 @@ def measure(
             return _measured(source, taught, wanted, copied, progress) | view_arrays(taught.view)
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
-        settings += (model is None, dataset.digest_of_people(), copied.tobytes())
+        is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
+        settings += (is_taught, dataset.digest_of_people(), copied.tobytes())
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(

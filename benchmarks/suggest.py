@@ -16,13 +16,13 @@ import numpy as np
 
 from benchmarks.data import DataError, data_file
 from benchmarks.tables import Table
-from crowdcount.drawing import PLOT_SUFFIXES
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import Fitting
 from crowdcount.learning.grids import grid_weights
 from crowdcount.learning.measuring import FeatureTable, measure
 from crowdcount.learning.regressors import COEF0S, LAMBDAS
 from crowdcount.learning.suggestion import chosen_rows
+from crowdcount.plots import PLOT_SUFFIXES
 from crowdcount.storage import atomic_path, check_writable
 from models import BlockedKFold
 from models.kernels import Kernel

@@ -13,8 +13,8 @@ import numpy as np
 from models import BlockedKFold, FunctionalRegressor, blocked_quantile, count_interval, normalised_scores
 from models.functional import fill_gaps
 
-from .drawing import PLOT_SUFFIXES, plot_forecast
 from .errors import DatasetError, OutputError
+from .plots import PLOT_SUFFIXES, plot_forecast
 from .results import FORMATS, count_cell, open_rows, read_counts, read_start_time, time_cells
 from .storage import check_writable, refuse_to_replace
 

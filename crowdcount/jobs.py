@@ -17,10 +17,11 @@ import cv2
 import numpy as np
 
 from .counting import Counting, open_counting
-from .drawing import OVERLAY_SUFFIXES, PLOT_SUFFIXES, OverlayWriter, plot_counts
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
+from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
+from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, FrameCount, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from

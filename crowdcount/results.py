@@ -229,6 +229,18 @@ def time_cells(time_s: float, start_time: datetime | None) -> dict:
     return cells
 
 
+def clock(seconds: float, decimals: int = 0) -> str:
+    """Time since the start as h:mm:ss.
+
+    >>> clock(3725.25, 1)
+    '1:02:05.2'
+    """
+    ticks = round(seconds * 10**decimals)
+    whole, part = divmod(ticks, 10**decimals)
+    text = f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+    return f"{text}.{part:0{decimals}}" if decimals else text
+
+
 def count_cell(value: float) -> float | None:
     """A number of people rounded to 1e-4; None when it is not finite."""
     return round(float(value), _COUNT_DECIMALS) if math.isfinite(value) else None

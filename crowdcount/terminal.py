@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .counting import ASSUMED_RATE, Counting
-from .drawing import clock
 from .jobs import CountJob, CountSummary, Show
 from .model import CounterModel
+from .results import clock
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm.training import AlarmTraining

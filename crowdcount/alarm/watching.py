@@ -11,10 +11,10 @@ from pathlib import Path
 
 from features.foreground import MIN_LEARNING_FRAMES
 
-from ..drawing import PLOT_SUFFIXES, plot_alarm
 from ..errors import ModelError, OutputError
 from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
 from ..model import load_model
+from ..plots import PLOT_SUFFIXES, plot_alarm
 from ..results import UNRELIABLE, open_rows, time_cells
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside

@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from ..drawing import clock
+from ..results import clock
 from ..terminal import plural
 from .run import BatchSummary
 

@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .. import pages
-from ..drawing import clock
 from ..errors import BatchError, OutputError
-from ..results import UNRELIABLE
+from ..results import UNRELIABLE, clock
 from ..storage import atomic_path, check_writable
 from .catalogue import describe, results
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..drawing import draw_annotations, plot_labels
+from ..overlay import draw_annotations
 from ..pages import Markup, paragraph, picture, section, table, write_page
+from ..plots import plot_labels
 from ..results import print_result
 from ..scene import Scene
 from ..storage import atomic_path

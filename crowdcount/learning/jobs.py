@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..drawing import PLOT_SUFFIXES, plot_compression
 from ..errors import OutputError
 from ..jobs import Show, Watcher, source_stem
 from ..model import default_model, load_model
 from ..pages import PAGE_SUFFIXES
+from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_to_replace, same_file
 from .audit import Audit, audit_labels, write_audit_page, write_audit_table

@@ -9,13 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from crowdcount.cli import command_line
-from crowdcount.drawing import draw_overlay, plot_counts
 from crowdcount.errors import DatasetError, ModelError, SceneError
 from crowdcount.learning import fitting, regressors
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.directions import by_direction, track_speeds
 from crowdcount.model import load_model
+from crowdcount.overlay import draw_overlay
 from crowdcount.overview import Overview
+from crowdcount.plots import plot_counts
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
 from crowdcount.scene import load_scene, parse_axis, scene_from
 

@@ -10,12 +10,13 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from crowdcount.cli import command_line
-from crowdcount.drawing import draw_overlay, plot_counts
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import profile_training
 from crowdcount.learning.datasets import Dataset
 from crowdcount.learning.profile_training import fit_profile, label_profiles
 from crowdcount.model import load_model
+from crowdcount.overlay import draw_overlay
+from crowdcount.plots import plot_counts
 from crowdcount.profile import N_BANDS, Depth, Profile, density, depth_distance, open_profiles, scaled_to
 from crowdcount.results import FrameCount, read_counts
 from crowdcount.scene import scene_from

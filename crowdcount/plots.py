@@ -1,19 +1,16 @@
-"""Pictures of what was counted: the counts over time, and the footage with the counts drawn in."""
+"""Plots: counts over time, alarms, forecasts, labels beside predictions, and what a compression costs."""
 
 import io
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-import cv2
 import numpy as np
 
-from .errors import OutputError
-from .results import FrameCount
-from .storage import WholeWrites, atomic_path, check_writable, is_utf8, output_error, partial_path
+from .results import FrameCount, clock
+from .storage import atomic_path, check_writable
 
 if TYPE_CHECKING:
     from .forecast import Forecast
@@ -25,17 +22,10 @@ _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
 _DAY_S = 86400
-_HEAT = "inferno"  # as cv2.COLORMAP_INFERNO
+_HEAT = "inferno"  # as that of overlays
 _SHOWN_PERIODS = 7  # before a forecast
 _BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
 _MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
-
-_PROBE_BYTES = 1 << 16  # more than an encoder writes at once
-_FONT = cv2.FONT_HERSHEY_SIMPLEX
-_CODECS = {".mp4": "mp4v", ".avi": "MJPG"}
-OVERLAY_SUFFIXES = tuple(_CODECS)
-_TINT_BGR, _OUTLINE_BGR, _WHITE_BGR, _PALE_BGR, _AMBER_BGR, _INK_BGR = (
-    (70, 60, 240), (90, 220, 255), (255, 255, 255), (205, 205, 205), (60, 175, 255), (38, 38, 38))
 
 
 def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
@@ -305,18 +295,6 @@ def _summary(times_s: np.ndarray, counts: np.ndarray, reliable: np.ndarray) -> s
     return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"
 
 
-def clock(seconds: float, decimals: int = 0) -> str:
-    """Time since the start as h:mm:ss.
-
-    >>> clock(3725.25, 1)
-    '1:02:05.2'
-    """
-    ticks = round(seconds * 10**decimals)
-    whole, part = divmod(ticks, 10**decimals)
-    text = f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-    return f"{text}.{part:0{decimals}}" if decimals else text
-
-
 def _since_midnight_s(time: datetime | None) -> float:
     """Seconds into its day; 0 without a time."""
     if time is None:
@@ -423,217 +401,3 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
     axes.legend(fontsize=8, frameon=False, labelcolor=_INK)
     _save(figure, path, title)
-
-
-class OverlayWriter:
-    """Writes the footage with region of interest, foreground, count and interval drawn in, as a video.
-
-    A context manager. Frames go to `<stem>.partial<suffix>` beside, which takes the name `path` when the body
-    succeeds; when it fails or is interrupted, the partial video is closed properly and stays.
-
-    Parameters
-    ----------
-    path : str or Path
-        Video to write: .mp4 (MPEG-4) or .avi (motion JPEG).
-    size_wh : (int, int)
-        Width and height of the frames, pixels.
-    fps : float
-        Frames per second of the video.
-
-    Attributes
-    ----------
-    partial_path : Path
-        The file being written until it takes its final name.
-
-    Raises
-    ------
-    OutputError
-        On entering, when the video cannot be begun; on leaving, when it did not become whole.
-    """
-
-    def __init__(self, path: str | Path, size_wh: tuple[int, int], fps: float):
-        self.path = Path(path)
-        self.size_wh = size_wh
-        self.fps = fps
-
-    def __enter__(self) -> Self:
-        codec = _CODECS.get(self.path.suffix.lower())
-        if not is_utf8(self.path):
-            raise OutputError(f"cannot write {str(self.path)!a}: the name is not valid UTF-8; choose another")
-        if codec is None:
-            raise OutputError(f"cannot write {self.path}: expected a name ending in {' or '.join(_CODECS)}")
-        self._partial = partial_path(self.path)
-        self.partial_path = self._partial.__enter__()
-        fourcc = cv2.VideoWriter.fourcc(*codec)
-        self._video = cv2.VideoWriter(str(self.partial_path), cv2.CAP_FFMPEG, fourcc, self.fps, self.size_wh)
-        self._frames = 0
-        if not self._video.isOpened():
-            width, height = self.size_wh
-            error = OutputError(f"cannot write {self.path}: OpenCV encodes no {codec} of {width}x{height} at "
-                                f"{self.fps:g} frames/s; try the other of {' and '.join(_CODECS)}")
-            self.__exit__(type(error), error, None)
-            raise error
-        self._last_bgr = np.zeros((self.size_wh[1], self.size_wh[0], 3), np.uint8)
-        return self
-
-    def write(self, frame_bgr: np.ndarray | None, roi: np.ndarray, foreground: np.ndarray | None,
-              row: FrameCount, profile: "Profile | None" = None) -> None:
-        """Append one frame.
-
-        Parameters
-        ----------
-        frame_bgr : (H, W, 3) uint8 or None
-            None for a frame that could not be decoded: the one before it is shown in its place.
-        roi, foreground, row, profile
-            As in `draw_overlay`.
-        """
-        if frame_bgr is not None:
-            self._last_bgr = frame_bgr
-        picture = draw_overlay(self._last_bgr, roi, foreground, row, profile)
-        if picture.shape[1::-1] != self.size_wh:
-            raise ValueError(f"expected frames of {self.size_wh}, found {picture.shape[1::-1]}")
-        self._video.write(picture)
-        self._frames += 1
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        self._video.release()
-        incomplete = self._incomplete() if error is None else None
-        if not self._frames:
-            self.partial_path.write_bytes(b"")
-        error = error or incomplete
-        self._partial.__exit__(type(error) if error else None, error, traceback)
-        if incomplete:
-            raise incomplete
-
-    def _incomplete(self) -> OutputError | None:
-        """The encoder does not tell that the disk is full; but then nothing more fits, or frames lack."""
-        if not self._frames:
-            return OutputError(f"cannot write {self.path}: there is no frame to show; choose other frames")
-        try:
-            with WholeWrites(self.partial_path, "ab") as file:
-                file.reserve(_PROBE_BYTES)
-        except OSError as error:
-            return output_error(self.path, error)
-        video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
-        found = round(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
-        video.release()
-        if found != self._frames:
-            return OutputError(f"cannot write {self.path}: only {found} of {self._frames} frames are in it; "
-                               "free disk space or choose another place")
-        return None
-
-
-def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray | None,
-                 row: FrameCount, profile: "Profile | None" = None) -> np.ndarray:
-    """Draw what was counted into a copy of a frame.
-
-    The foreground is tinted, the region of interest outlined and what lies outside it dimmed; a panel tells
-    the count, its interval, the time, the frame's number and its flags. Where a profile is given, a heat
-    strip at the right edge shows the density of people over the depth, each band beside the image rows it
-    covers.
-
-    Parameters
-    ----------
-    frame_bgr : (H, W, 3) uint8
-    roi : (H, W) bool
-        Region of interest.
-    foreground : (h, w) bool or None
-        Foreground at any resolution.
-    row : FrameCount
-    profile : Profile, optional
-
-    Returns
-    -------
-    (H, W, 3) uint8
-    """
-    height, width = frame_bgr.shape[:2]
-    scale = max(height / 480, 0.75)
-    picture = frame_bgr.copy()
-    if foreground is not None:
-        mask = cv2.resize(foreground.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-        tint = cv2.addWeighted(picture, 0.55, np.full_like(picture, _TINT_BGR), 0.45, 0)
-        cv2.copyTo(tint, mask, picture)
-    _show_region(picture, roi, scale)
-    if profile is not None:
-        _draw_strip(picture, profile, scale)
-    _draw_panel(picture, row, scale)
-    return picture
-
-
-def _draw_strip(picture: np.ndarray, profile: "Profile", scale: float) -> None:
-    """The density over depth in a strip along the right edge, over a darkened ground."""
-    width, margin = round(20 * scale), round(5 * scale)
-    right = picture.shape[1] - margin
-    edges = np.rint(profile.rows).astype(int)
-    ground = picture[max(0, edges[0] - 2) : edges[-1] + 2, right - width - 2 : right + 2]
-    ground[:] = cv2.convertScaleAbs(ground, alpha=0.35)
-    levels = np.clip(np.rint(255 * profile.density / profile.strongest), 0, 255).astype(np.uint8)
-    colours = cv2.applyColorMap(levels[:, None], cv2.COLORMAP_INFERNO)[:, 0]
-    for top, bottom, colour in zip(edges[:-1], edges[1:], colours, strict=True):
-        picture[top:bottom, right - width : right] = colour
-
-
-def draw_annotations(frame_bgr: np.ndarray, roi: np.ndarray, points: np.ndarray | None = None,
-                     boxes: np.ndarray | None = None) -> np.ndarray:
-    """Draw the people that were annotated into a copy of a frame, and the region of interest.
-
-    Parameters
-    ----------
-    frame_bgr : (H, W, 3) uint8
-    roi : (H, W) bool
-        Region of interest: outlined, and what lies outside it dimmed.
-    points : (k, 2) float64, optional
-        Heads (x, y) in pixels, where pixel (c, r) covers [c, c + 1) x [r, r + 1).
-    boxes : (k, 4) float64, optional
-        Boxes (left, top, width, height), in the same coordinates.
-
-    Returns
-    -------
-    (H, W, 3) uint8
-    """
-    scale = max(frame_bgr.shape[0] / 480, 0.75)
-    picture = frame_bgr.copy()
-    for left, top, width, height in [] if boxes is None else np.rint(boxes).astype(int).tolist():
-        cv2.rectangle(picture, (left, top), (left + width - 1, top + height - 1), _AMBER_BGR,
-                      max(1, round(1.5 * scale)), cv2.LINE_AA)
-    for x, y in [] if points is None else np.rint(points - 0.5).astype(int).tolist():
-        cv2.circle(picture, (x, y), round(4 * scale), _INK_BGR, -1, cv2.LINE_AA)
-        cv2.circle(picture, (x, y), round(3 * scale), _AMBER_BGR, -1, cv2.LINE_AA)
-    _show_region(picture, roi, scale)
-    return picture
-
-
-def _show_region(picture: np.ndarray, roi: np.ndarray, scale: float) -> None:
-    """Outline the region of interest and dim what lies outside it."""
-    if roi.all():
-        return
-    outside = (~roi).astype(np.uint8)
-    cv2.copyTo(cv2.convertScaleAbs(picture, alpha=0.6), outside, picture)
-    outlines, _ = cv2.findContours(1 - outside, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    cv2.polylines(picture, outlines, True, _OUTLINE_BGR, max(1, round(1.5 * scale)), cv2.LINE_AA)
-
-
-def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
-    """The texts in the upper left corner, over a darkened ground."""
-    counted = math.isfinite(row.count)
-    lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
-    if counted:
-        lines.append((f"{row.low:.1f} to {row.high:.1f} people", 0.45, _PALE_BGR))
-    if row.right is not None and math.isfinite(row.right):
-        lines.append((f"{row.left:.1f} < left   right > {row.right:.1f}", 0.45, _PALE_BGR))
-    lines.append((f"{clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
-    lines += [(flag.replace("_", " "), 0.45, _AMBER_BGR) for flag in row.flags]
-
-    margin = round(10 * scale)
-    placed, bottom, right = [], margin, 0
-    for text, size, colour in lines:
-        thickness = max(1, round(2 * size * scale))
-        (text_width, text_height), _ = cv2.getTextSize(text, _FONT, size * scale, thickness)
-        bottom += text_height + round(7 * scale)
-        right = max(right, text_width)
-        placed.append((text, bottom, size * scale, colour, thickness))
-    panel = picture[margin // 2:bottom + margin, margin // 2:right + 2 * margin]
-    panel[:] = cv2.convertScaleAbs(panel, alpha=0.35)
-    for text, bottom, size, colour, thickness in placed:
-        cv2.putText(picture, text, (margin, bottom), _FONT, size, colour, thickness, cv2.LINE_AA)

@@ -1,0 +1,105 @@
+import math
+import re
+from datetime import datetime
+
+import cv2
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from crowdcount.errors import OutputError
+from crowdcount.plots import plot_counts
+from crowdcount.results import FrameCount
+
+
+def rows(n, *, count=5.0, flags=()):
+    return [FrameCount(k, k / 25, count, count - 1, count + 1, flags) for k in range(n)]
+
+
+def unknown(row):
+    return FrameCount(row.frame, row.time_s, math.nan, math.nan, math.nan, ("undecodable",))
+
+
+def only(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def plotted(path, results, **options):
+    """The picture (H, W, 3), and where it is blue (count, interval) and amber (flags)."""
+    plot_counts(results, path, "clip", **options)
+    picture = cv2.imread(str(path)).astype(int)
+    blue, green, red = np.moveaxis(picture, 2, 0)
+    return picture, blue > red + 25, (red > blue + 100) & (green > blue + 50)
+
+
+def texts(path, results, **options):
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        plot_counts(results, path, options.pop("title", "clip"), **options)
+    return re.findall(r"<text[^>]*>(?:\s*<tspan[^>]*>)?([^<]+)<", path.read_text())
+
+
+class TestPlot:
+    def test_line_and_interval_over_the_whole_width(self, tmp_path):
+        _, blue, amber = plotted(tmp_path / "a.png", rows(1000))
+        columns = np.flatnonzero(blue[100:].any(axis=0))
+        assert columns[-1] - columns[0] > 0.9 * blue.shape[1]
+        assert len(columns) == columns[-1] - columns[0] + 1
+        assert not amber.any()
+        assert only(tmp_path) == ["a.png"]
+
+    def test_frames_without_a_count_leave_a_gap_and_a_mark(self, tmp_path):
+        results = rows(1000)
+        results[400:600] = map(unknown, results[400:600])
+        _, blue, amber = plotted(tmp_path / "a.png", results)
+        drawn = blue[100:].any(axis=0)
+        marked = np.flatnonzero(amber.any(axis=0))
+        assert not drawn[marked[2]:marked[-3]].any()
+        columns = np.flatnonzero(drawn)
+        assert (marked[-1] - marked[0]) / (columns[-1] - columns[0]) == pytest.approx(0.2, abs=0.01)
+
+    @pytest.mark.parametrize("flagged", [{3}, {50_000}, set(range(0, 100_000, 2))])
+    def test_long_footage_keeps_single_peaks_and_single_flags(self, tmp_path, flagged):
+        results = rows(100_000)
+        for k in flagged:
+            results[k] = FrameCount(k, k / 25, 20.0, 4.0, 6.0, ("light_change",))
+        _, blue, amber = plotted(tmp_path / "a.png", results)
+        columns = np.flatnonzero(amber.any(axis=0))
+        assert len(columns) >= 2
+        assert (len(columns) > 1000) == (len(flagged) > 1)
+        highest = np.flatnonzero(blue[100:].any(axis=1))[0]
+        plain = np.flatnonzero(plotted(tmp_path / "b.png", rows(2500))[1][100:].any(axis=1))[0]
+        assert highest == pytest.approx(plain, abs=40)  # the axis follows the highest value
+
+    def test_texts(self, tmp_path):
+        results = rows(5000)
+        results[2000] = FrameCount(2000, 80.0, 20.0, 8.0, 30.0, ("camera_moved",))
+        results[2500] = FrameCount(2500, 100.0, 9.0, 8.0, 10.0, ("outside_training_range",))
+        found = texts(tmp_path / "a.svg", results, title="a $b$ c.mp4")
+        assert "a $b$ c.mp4" in found
+        assert "mean 5.0, peak 9.0 at 0:01:40, 5,000 frames" in found
+        assert {"0:00:00", "0:00:30", "0:03:00", "camera_moved", "interval", "mean of 5 frames"} <= set(found)
+
+    def test_wall_clock(self, tmp_path):
+        start = datetime(2024, 2, 29, 23, 59, 50)
+        found = texts(tmp_path / "a.svg", rows(500), start_time=start)
+        joined = " ".join(found)
+        assert "23:59:50" in joined
+        assert "0:00:00" in joined
+        assert "2024-02-29" in joined
+        assert "2024-03-01" in joined
+        assert "at 23:59:50" in joined
+
+    @pytest.mark.parametrize("results", [[], rows(1), [unknown(rows(1)[0])], list(map(unknown, rows(3000)))])
+    def test_few_or_no_counts(self, tmp_path, results):
+        found = texts(tmp_path / "a.svg", results)
+        known = any(math.isfinite(row.count) for row in results)
+        assert ("no frame could be counted" in found) != known
+
+    def test_what_cannot_be_written(self, tmp_path):
+        (tmp_path / "folder.png").mkdir()
+        for path, said in [(tmp_path / "a.xyz", r"ending in \.png or \.svg or \.pdf; rename it"),
+                           (tmp_path / "absent" / "a.png", "does not exist; create it"),
+                           (tmp_path / "folder.png", "is a folder")]:
+            with pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$"):
+                plot_counts(rows(3), path, "clip")
+        assert only(tmp_path) == ["folder.png"]

@@ -176,7 +176,7 @@ def test_without_margin_and_durations_every_change_is_an_event():
     ]  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     values=st.lists(st.floats(-3, 3), max_size=60),
     margin=st.sampled_from([0.0, 0.5, 1.0]),

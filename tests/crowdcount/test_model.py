@@ -197,7 +197,7 @@ class TestDamagedFiles:
             (tmp_path / "foreign.npz").write_bytes(content)
             refused(tmp_path / "foreign.npz", "damaged")
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(share=st.floats(0, 1, exclude_max=True))
     def test_truncated_ones(self, file, share):
         content = file.read_bytes()
@@ -205,7 +205,7 @@ class TestDamagedFiles:
         cut.write_bytes(content[: int(share * len(content))])
         refused(cut)
 
-    @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_damaged_bytes_are_refused_or_harmless(self, file, rows, data):
         content = bytearray(file.read_bytes())
@@ -372,7 +372,7 @@ class TestHostileDescriptions:
             np.savez(file, **arrays, meta=np.frombuffer(hostile.encode(), np.uint8))
             refused(file)
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         name=st.sampled_from(["columns", "per_cell", "quantile", "level", "usual_outside", "rate", "facts",
                               "regressor", "scene"]),

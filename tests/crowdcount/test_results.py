@@ -70,7 +70,7 @@ row_strategy = st.builds(
 
 @pytest.mark.parametrize("format", FORMATS)
 class TestEveryFormat:
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(rows=st.lists(row_strategy, max_size=5), start_time=st.sampled_from([None, START]))
     def test_what_is_written_is_read_back(self, tmp_path, format, rows, start_time):
         path = tmp_path / f"a.{format}"

@@ -156,7 +156,7 @@ class TestRoundTrip:
             np.testing.assert_array_equal(file["weights"], ARRAYS["weights"])
             assert json.loads(file["meta"].tobytes()) == {"kind": "model", "version": 1, "meta": {}}
 
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(array=hnp.arrays(st.one_of(hnp.boolean_dtypes(), hnp.integer_dtypes(), hnp.floating_dtypes()),
                             hnp.array_shapes(min_dims=0, min_side=0)))
     def test_any_array(self, tmp_path, array):
@@ -286,7 +286,7 @@ class TestRefusals:
         path = zipped(tmp_path / "m.npz", [("meta.npy", npy(header())), ("a.npy", content)])
         self.refused(path, "array a has another size than it declares")
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_any_damage_is_one_line_or_harmless(self, tmp_path, data):
         path = tmp_path / "m.npz"

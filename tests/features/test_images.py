@@ -3,13 +3,12 @@ import itertools
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from features.images import Closing, middle_of, narrowest_of, percentile_of, reduced, resized, with_sharpness
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 70), percent=st.floats(0, 100), seed=st.integers(0, 1000))
 def test_percentile_as_numpy_has_it(n, percent, seed):
     images = np.random.default_rng(seed).integers(0, 256, (n, 3, 5, 3), dtype=np.uint8)
@@ -25,7 +24,6 @@ def test_percentile_of_images_larger_than_a_strip_which_it_leaves_alone():
     np.testing.assert_array_equal(images, before)
 
 
-@settings(deadline=None)
 @given(n=st.integers(1, 40), share=st.floats(0, 1), seed=st.integers(0, 1000))
 def test_narrowest_interval_that_holds_so_many_values(n, share, seed):
     values = np.random.default_rng(seed).integers(0, 60, (n, 9), dtype=np.uint8)

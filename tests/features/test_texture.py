@@ -81,13 +81,13 @@ class TestCooccurrence:
         counts = cooccurrence(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), angle)
         assert (counts[0] == reference_glcm(grey, angle)[:, :, 0, 0]).all()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(grey=IMAGES, angle=st.sampled_from(ANGLES))
     def test_equals_scikit_image_on_any_image(self, make_geometry, grey, angle):
         counts = cooccurrence(grey, np.ones(grey.shape, bool), make_geometry(9.0, shape=grey.shape), angle)
         assert (counts[0] == reference_glcm(grey, angle)[:, :, 0, 0]).all()
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(data=st.data(), grey=IMAGES, angle=st.sampled_from(ANGLES))
     def test_equals_a_plain_loop_over_masked_pairs(self, make_geometry, data, grey, angle):
         mask = data.draw(hnp.arrays(bool, grey.shape))
@@ -98,7 +98,7 @@ class TestCooccurrence:
 
 
 class TestStatistics:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     @given(counts=hnp.arrays(np.float64, (N_LEVELS, N_LEVELS), elements=st.integers(0, 9).map(float)))
     def test_equal_scikit_images(self, counts):
         homogeneity, energy, entropy, contrast = pair_statistics(counts[UPPER][None])[0]
@@ -129,7 +129,7 @@ class TestLocalBinaryPattern:
         codes = patterns(grey, np.ones(grey.shape, bool)).reshape(grey.shape)
         assert (codes == local_binary_pattern(grey, 8, 1, method="uniform")).all()
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(grey=IMAGES)
     def test_equals_scikit_image_on_any_image(self, grey):
         codes = patterns(grey, np.ones(grey.shape, bool)).reshape(grey.shape)

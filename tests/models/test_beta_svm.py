@@ -47,7 +47,7 @@ def smallest_risk(margins, costs):
     return found.fun
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(0, 40),
@@ -116,7 +116,7 @@ def test_a_looser_solver_comes_within_its_gap():
     assert 0 < excess <= 60 * loose.optimality_
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @example(seed=137, n=22, start="k-nn", kernel_and_C=("linear", 30.0), keep_certain=None)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -117,7 +117,7 @@ def test_primal_and_dual_agree(rows_and_labels, lam, gamma, labels):
     assert max(primal.optimality_, dual.optimality_) <= 1e-8
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 25),

@@ -100,7 +100,7 @@ def test_a_constant_moves_the_bias_alone(rows_and_labels, loss):
     assert moved.intercept_ == pytest.approx(model.intercept_ + 100)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 40),

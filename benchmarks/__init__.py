@@ -1,0 +1,1 @@
+"""What is claimed, measured: one program for each claim, `python -m benchmarks.NAME`."""

@@ -31,7 +31,11 @@ def main() -> None:
     except CrowdCountError as error:
         complain(error)
         sys.exit(FAILED)
-    command_line(prog_name="crowdcount")
+    try:
+        command_line(prog_name="crowdcount")
+    finally:  # a signal that comes while Python shuts down would kill a process that has ended its work
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _interrupt(number, frame) -> None:

@@ -789,8 +789,9 @@ class TestProcess:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not (partial.exists() and partial.stat().st_size > 500):
                 time.sleep(0.02)
-            running.send_signal(number)
-            running.send_signal(number)  # the impatient press twice
+            while running.poll() is None:  # the impatient go on pressing
+                running.send_signal(number)
+                time.sleep(0.001)
             stdout, stderr = running.communicate(timeout=30)
         assert (running.returncode, stdout) == (130, "")
         assert stderr == f"crowdcount: interrupted; kept so far: {partial.name}\n"

@@ -134,6 +134,11 @@ class CountSummary:
         """Mean count of the reliable frames, or of all that could be decoded; NaN without one."""
         return self._total / self._counted if self._counted else math.nan
 
+    @property
+    def n_reliable(self) -> int:
+        """Number of frames that mean and peak are of, unless there is no reliable one: then 0."""
+        return self._counted if self._is_reliable else 0
+
 
 class Watcher(Protocol):
     """Is told how a job goes; see `crowdcount.terminal.Terminal`."""

@@ -290,6 +290,8 @@ def _summary(times_s: np.ndarray, counts: np.ndarray, reliable: np.ndarray) -> s
         return frames
     if np.isfinite(counts[reliable]).any():
         counts = np.where(reliable, counts, np.nan)
+        n_reliable = np.isfinite(counts).sum()
+        frames = f"{n_reliable:,} reliable of {frames}" if n_reliable < 0.9 * len(counts) else frames
     peak = np.nanargmax(counts)
     when = clock(times_s[peak] % _DAY_S)
     return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"

@@ -87,7 +87,7 @@ class Terminal:
         self.say(f"  measured at {size} pixels, {people}")
 
     def finished(self, job: CountJob, summary: CountSummary) -> None:
-        self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {_counts(summary)}")
+        self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
         if summary.flags:
             self.say(_flagged(summary.flags))
         if summary.expected is not None:
@@ -362,11 +362,14 @@ def plural(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _counts(summary: CountSummary) -> str:
+def describe_counts(summary: CountSummary) -> str:
+    """Mean and peak, and how many frames they are of where others are not to be relied on."""
     if summary.peak is None:
         return "none could be counted"
     peak = summary.peak
     when = clock(peak.time_s, 1)
     if summary.start_time is not None:
         when = (summary.start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
-    return f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"
+    text = f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"
+    are_few = 0 < summary.n_reliable < 0.9 * summary.frames
+    return f"{text}, of {plural(summary.n_reliable, 'reliable frame')}" if are_few else text

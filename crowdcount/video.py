@@ -63,6 +63,8 @@ _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
 _SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
+_SPACED = 64  # frames whose time stamps tell the rate of a file
+_LEAST_STEPS = 1.5  # announced intervals between frames from which on the announced rate is not theirs
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
 
 
@@ -87,10 +89,11 @@ class SourceInfo:
     """What is known of a source before it is read.
 
     ``kind`` is "file", "images", "camera" or "stream"; ``size_wh`` the size in pixels of the first frame that
-    decodes; ``fps`` the rate in frames per second as given or announced, None when missing or absurd;
-    ``frame_count`` the exact number of still images, an estimate for a file, None when unknown; ``name`` the
-    source as it was given, without a URL's password; ``opened`` the local time at which ``time_s`` is 0, of a
-    camera or stream that is timed by this machine's clock, else None.
+    decodes; ``fps`` the rate in frames per second as given or announced, that of the first frames where a
+    file's are much farther apart than announced, None when missing or absurd; ``frame_count`` the exact
+    number of still images, an estimate for a file, None when unknown; ``name`` the source as it was given,
+    without a URL's password; ``opened`` the local time at which ``time_s`` is 0, of a camera or stream that
+    is timed by this machine's clock, else None.
     """
 
     name: str
@@ -386,8 +389,6 @@ class _FileSource(VideoSource):
                     f"{name} cannot be read as a video: it is cut off, damaged or no video; "
                     "copy it again, or convert it with ffmpeg"
                 )
-            self._announced_fps = _sane_fps(capture.get(cv2.CAP_PROP_FPS))
-            self._interval_s = 1 / (self._announced_fps or _DEFAULT_FPS)
             failures, stamp_s = _first_stamp(_stamps(capture))
             image = None if stamp_s is None else capture.image()
             if image is None:
@@ -395,6 +396,7 @@ class _FileSource(VideoSource):
                     f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
                     "convert it with ffmpeg, or copy it again if it is damaged"
                 )
+            self._own_fps = _sane_fps(capture.get(cv2.CAP_PROP_FPS))
             count = _sane_count(capture.get(cv2.CAP_PROP_FRAME_COUNT))
             with self._packets() as packets:
                 if _is_stuck(capture, image, packets):
@@ -402,14 +404,19 @@ class _FileSource(VideoSource):
                         f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
                         f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
                     )
+                steps = 0.0 if self._own_fps is None else self._own_fps * _spacing_s(packets)
+        if steps > _LEAST_STEPS:  # the recorder left frames out: neither rate nor length are the frames'
+            self._own_fps /= steps
+            count = count and round(count / steps)
+        self._interval_s = 1 / (self._own_fps or _DEFAULT_FPS)
         self._origin_s = stamp_s - failures * self._interval_s
-        self.info = SourceInfo(name, "file", _size_wh(image), fps or self._announced_fps, count)
+        self.info = SourceInfo(name, "file", _size_wh(image), fps or self._own_fps, count)
 
     def sample(self, n: int, reduce: Reduce = _as_it_is) -> list[Frame]:
         self._check_open()
         announced = self.info.frame_count or 0
-        if announced > _LONG and self._announced_fps is not None:
-            frames = self._sample_by_seeking(n, announced / self._announced_fps, reduce)
+        if announced > _LONG and self._own_fps is not None:
+            frames = self._sample_by_seeking(n, announced / self._own_fps, reduce)
             if len(frames) > n // 2:
                 return frames
         frames, count = self._sample_in_order(n, announced, reduce)
@@ -977,6 +984,12 @@ def _advance(capture: _Capture, stamp_s: float) -> bool:
     while here_s < stamp_s and capture.grab():
         here_s = capture.stamp_s()
     return here_s == stamp_s
+
+
+def _spacing_s(packets: _Capture) -> float:
+    """Median time in seconds between the next frames; 0.0 where there are not two."""
+    stamps_s = [packets.stamp_s() for _ in range(_SPACED) if packets.grab()]
+    return float(np.median(np.diff(sorted(stamps_s)))) if len(stamps_s) > 1 else 0.0
 
 
 def _is_stuck(capture: _Capture, image: np.ndarray, packets: _Capture) -> bool:

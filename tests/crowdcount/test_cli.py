@@ -32,6 +32,7 @@ from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
+from crowdcount.terminal import describe_counts
 from tests.crowdcount.rtsp import send_rtsp
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -217,8 +218,11 @@ class TestCount:
         for k, (people, flag) in enumerate(counts):
             summary.add(FrameCount(k, k / 10, people, people, people, (flag,) if flag else ()))
             if k == 0:  # better than nothing
-                assert (summary.mean, summary.peak.frame) == (90, 0)
-        assert (summary.frames, summary.mean, summary.peak.frame) == (5, 5, 3)
+                assert (summary.mean, summary.peak.frame, summary.n_reliable) == (90, 0, 0)
+                assert "reliable" not in describe_counts(summary)
+        assert (summary.frames, summary.mean, summary.peak.frame, summary.n_reliable) == (5, 5, 3, 2)
+        told = "mean 5.0 people, peak 6.0 at 0:00:00.3 (frame 3), of 2 reliable frames"
+        assert describe_counts(summary) == told
 
     def test_a_scene_for_other_frames(self, run, here):
         Scene((320, 120), np.ones((120, 320), bool), np.full((120, 320), 20, np.float32)).save("wide.npz")

@@ -77,6 +77,9 @@ class TestPlot:
         found = texts(tmp_path / "a.svg", results, title="a $b$ c.mp4")
         assert "a $b$ c.mp4" in found
         assert "mean 5.0, peak 9.0 at 0:01:40, 5,000 frames" in found
+        results[:1000] = [FrameCount(k, k / 25, 90.0, 80.0, 99.0, ("camera_moved",)) for k in range(1000)]
+        found_of_few = texts(tmp_path / "b.svg", results)
+        assert "mean 5.0, peak 9.0 at 0:01:40, 3,999 reliable of 5,000 frames" in found_of_few
         assert {"0:00:00", "0:00:30", "0:03:00", "camera_moved", "interval", "mean of 5 frames"} <= set(found)
 
     def test_wall_clock(self, tmp_path):

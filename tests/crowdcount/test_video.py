@@ -102,6 +102,23 @@ def patch_avi_header(path: Path, **fields: int) -> None:
     path.write_bytes(data)
 
 
+def thin_out(path: Path, every: int) -> None:
+    """Leave but every n-th frame in an AVI file, and empty chunks for the others, as recorders do that keep a
+    rate which their camera does not reach."""
+    header, _, movi = path.read_bytes().partition(b"movi")
+    chunks, index, place = b"", b"", 0
+    number = 0
+    while movi.startswith(b"00dc", place):
+        (size,) = struct.unpack_from("<I", movi, place + 4)
+        kept = size if number % every == 0 else 0
+        index += b"00dc" + struct.pack("<III", 16, 4 + len(chunks), kept)
+        chunks += b"00dc" + struct.pack("<I", kept) + movi[place + 8 : place + 8 + kept + kept % 2]
+        place += 8 + size + size % 2
+        number += 1
+    header = header[:-4] + struct.pack("<I", 4 + len(chunks))
+    path.write_bytes(header + b"movi" + chunks + b"idx1" + struct.pack("<I", len(index)) + index)
+
+
 def indices(frames) -> list[int]:
     return [frame.index for frame in frames]
 
@@ -230,6 +247,20 @@ def test_absurd_rate_is_unknown_and_frames_are_timed_all_the_same(tmp_path, scal
     steps = np.diff([frame.time_s for frame in frames])
     assert steps[2:].min() > 1 / 240
     assert steps.max() < 1
+
+
+def test_rate_and_length_are_those_of_the_frames_where_a_recorder_left_some_out(tmp_path):
+    path = write_video(tmp_path / "a.avi", 300)
+    thin_out(path, 5)
+    with open_source(path) as source:
+        assert (source.info.fps, source.info.frame_count) == (pytest.approx(5), 60)
+        frames = list(source.frames())
+        assert [frame.index for frame in source.sample(12)] == list(range(0, 60, 5))
+    assert indices(frames) == list(range(60))
+    assert [number_in(frame.image_bgr) for frame in frames] == list(range(0, 300, 5))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 5)
+    with open_source(path, fps=10) as source:
+        assert (source.info.fps, source.info.frame_count) == (10, 60)
 
 
 def test_raw_stream_without_stamps_is_timed_by_its_index(tmp_path):

@@ -40,8 +40,8 @@ def suggest_frames(
     source : str
         A video file, or a folder or pattern of images.
     output : str, optional
-        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, which must not be
-        there: it may hold counts.
+        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder. It must not be there:
+        it may hold counts.
     size, fps
         As for `crowdcount.learning.suggestion.suggest`.
     pictures : path, optional
@@ -55,9 +55,9 @@ def suggest_frames(
     DatasetError, VideoError, SceneError, OutputError
     """
     written = f"{source_stem(source)}.labels.csv" if output is None else output
-    if output is None and Path(written).exists():
-        raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
     if written != "-":
+        if Path(written).is_file():
+            raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
         refuse_to_replace(written, source, scene)
         check_writable(written)
     loaded_scene = None if scene is None else load_scene(scene)

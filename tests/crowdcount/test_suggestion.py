@@ -71,9 +71,12 @@ def test_a_video_is_suggested_filled_in_and_trained_on(tmp_path, monkeypatch):
     assert np.isfinite(dataset.counts).sum() == 11
     assert dataset.notes == ("clip.labels.csv: 1 of 12 frames have no count and are taken as unlabelled",)
 
-    result = run("suggest", "clip.mp4")
-    assert result.exit_code == 1
-    assert "clip.labels.csv is there and may hold counts" in result.stderr
+    filled_in = (tmp_path / "clip.labels.csv").read_bytes()
+    for named in ([], ["-o", "clip.labels.csv"]):
+        result = run("suggest", "clip.mp4", "-n", 3, *named)
+        assert result.exit_code == 1
+        assert "clip.labels.csv is there and may hold counts" in result.stderr
+        assert (tmp_path / "clip.labels.csv").read_bytes() == filled_in
     result = run("suggest", "clip.mp4", "-n", 3, "-o", "-", "-q", "--scene", "clip.scene.json")
     assert result.stdout.startswith("frame,time_s,count\n")
     assert len(result.stdout.splitlines()) == 4

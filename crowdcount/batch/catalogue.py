@@ -159,7 +159,7 @@ class Catalogue:
         """Take a result in that is complete, and remove what it replaces and its parts; returns the former.
 
         Replaced is the same video's result of other settings: of the same file and start time, or of the same
-        content, camera and start time.
+        content, camera and start time. BatchError when it cannot be told whether one is, as it is damaged.
         """
         self._add(result)
         replaced = self._replaced(result)

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import OutputError
+from ..errors import BatchError, OutputError
 from ..model import load_model
 from ..results import import_parquet
 from ..scene import load_scene
@@ -265,8 +265,9 @@ class _Batch:
         settings = settings_digest(job.description())
         result = self._catalogue.place(Path(video.path).stem, video.camera, start_time, job.content, settings)
         done = self._catalogue.is_done(result)
-        if done and self._catalogue.is_begun(result):  # the earlier run was killed before it could
-            self.summary.replaced += len(self._catalogue.finish(result))
+        # What is begun was left by a run that was killed before it could take the result in.
+        if done and self._catalogue.is_begun(result) and not self._take_in(case, result):
+            return
         if done or result in self._results:
             self.summary.done_before += 1
             self._end(case, "is done already")
@@ -306,15 +307,24 @@ class _Batch:
         self._ready.appendleft((case, task, self._finish))
 
     def _finish(self, case: _Case, n_rows: int) -> None:
-        replaced = self._catalogue.finish(Path(case.job.result))
+        if not self._take_in(case, Path(case.job.result)):
+            return
         self.summary.counted += 1
         self.summary.frames += n_rows
-        self.summary.replaced += len(replaced)
         note = ""
         if work.lacks_its_end(case.job, n_rows, case.facts["frames"], case.facts["fps"]):
             self.summary.cut_off += 1
             note = f" (of the {case.facts['frames']} that it states: it may be cut off)"
         self._end(case, f"{plural(n_rows, 'frame')}{note} in {case.spent_s:.1f} s", counted=True)
+
+    def _take_in(self, case: _Case, result: Path) -> bool:
+        """Whether a complete result is in; it is not where one that it may have to replace is damaged."""
+        try:
+            self.summary.replaced += len(self._catalogue.finish(result))
+        except BatchError as error:
+            self._fail(case, Outcome(error=str(error), kind="input"))
+            return False
+        return True
 
 
 class _Files:

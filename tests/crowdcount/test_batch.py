@@ -243,6 +243,25 @@ class TestDone:
         assert len(split) == 80
         assert np.abs(split - whole).max() < 0.001
 
+    def test_a_damaged_result_of_other_settings_fails_its_video_alone(self, own, run, results):
+        """Whether the new one replaces it cannot be told: a report would count both, so somebody has to."""
+        former = [next(own.glob(f"out/camera=gate/date=2024-05-0{day}/*")) for day in (1, 2)]
+        cut_off, garbled = former
+        cut_off.write_bytes(cut_off.read_bytes()[:200])
+        garbled.write_bytes(garbled.read_bytes()[:-400] + bytes(range(200)) * 2)
+        for counted in ("1 counted", "0 counted, 1 done before"):
+            code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
+            assert code == 3
+            assert f"3 videos: {counted}, 2 failed" in stderr
+            for path in former:
+                assert f"{path} is not a result of crowdcount batch, or it is damaged; remove it" in stderr
+            assert len(results(own / "out")) == 5
+        for path in former:
+            path.unlink()
+        code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
+        assert (code, "3 videos: 3 done before" in stderr) == (0, True)
+        assert not left_over(own / "out")
+
     def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):
         shutil.copy2(own / "videos/hall/long.avi", own / "videos/hall/twin.avi")
         code, _, stderr = run(command(own, own / "out2"))

@@ -252,14 +252,15 @@ class TestDone:
         for counted in ("1 counted", "0 counted, 1 done before"):
             code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
             assert code == 3
-            assert f"3 videos: {counted}, 2 failed" in stderr
+            assert f"3 videos: {counted}" in stderr
+            assert "2 failed" in stderr.splitlines()[-1]
             for path in former:
                 assert f"{path} is not a result of crowdcount batch, or it is damaged; remove it" in stderr
             assert len(results(own / "out")) == 5
         for path in former:
             path.unlink()
         code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
-        assert (code, "3 videos: 3 done before" in stderr) == (0, True)
+        assert (code, "3 done before" in stderr) == (0, True)
         assert not left_over(own / "out")
 
     def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):

@@ -292,6 +292,9 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
     ]
+    if training.n_unjudged:
+        unjudged = plural(training.n_unjudged, "called frame")
+        lines.append(f"{unjudged} could not be judged, as in watching, and left out")
     if training.n_silent:
         part = "take part" if training.takes_silent else "are left out"
         lines.append(f"the {plural(training.n_silent, 'frame')} that nobody called {part}")

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -65,6 +66,12 @@ class Calls:
     def confidence(self) -> np.ndarray:
         """(n,) confidence that it was too crowded: the votes, else the shares, else NaN."""
         return np.where(np.isnan(self.votes), self.shares, self.votes)
+
+    def among(self, chosen: np.ndarray) -> Self:
+        """What was said of the `chosen` frames, (n,) bool; a stretch's share is that of those in it."""
+        rows = np.cumsum(chosen) - 1
+        bags = tuple((rows[bag[chosen[bag]]], share) for bag, share in self.bags if chosen[bag].any())
+        return replace(self, votes=self.votes[chosen], shares=self.shares[chosen], bags=bags)
 
 
 def read_calls(path: str | Path) -> list[Statement]:

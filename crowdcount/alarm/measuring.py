@@ -16,6 +16,7 @@ from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, csv_lines, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
+from ..results import UNRELIABLE
 from ..scene import Scene
 from ..video import Frame, Position, check_window, open_source, read_ahead
 
@@ -37,7 +38,7 @@ class MeasuredFrame:
     index, time_s : int, float
         Its number from 0, and seconds since the first one.
     features : (d,) float64 or None
-        None where nobody can be seen.
+        None where it cannot be judged: it did not decode, lacks a value, or is flagged as unreliable.
     flags : tuple of str
         As of a `FrameCount`.
     """
@@ -144,7 +145,7 @@ def open_measuring(
                 return MeasuredFrame(frame.index, frame.time_s, None, frame.flags)
             measurement = pipeline.measure(frame.image_bgr)
             flags = (*frame.flags, *measurement.flags)
-            features = None if {"learning", "blank"} & set(flags) else measurement.features.ravel()
+            features = None if set(UNRELIABLE) & set(flags) else measurement.features.ravel()
             return MeasuredFrame(frame.index, frame.time_s, features, flags)
 
         def frames() -> Iterator[MeasuredFrame]:
@@ -168,7 +169,7 @@ def open_measuring(
 
 
 def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
-    """Names of the features and the rows of a table; a row with a blank has no features."""
+    """Names of the features and the rows of a table; one with a blank, or unreliable, has no features."""
     if path.suffix.lower() != ".csv":
         dataset = load_dataset(path)
         if dataset.features is None:
@@ -198,6 +199,8 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
         texts = [cells[k].strip() for k in chosen]
         features = np.array([_number(text, where) for text in texts]) if all(texts) else None
         flags = tuple(filter(None, named.get("flags", "").split(";")))
+        if set(UNRELIABLE) & set(flags):
+            features = None
         rows.append(MeasuredFrame(frame, time_s, features, flags))
     if not rows:
         raise DatasetError(f"{path}: expected a line for each frame, found none")

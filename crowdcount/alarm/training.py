@@ -48,6 +48,8 @@ class AlarmTraining:
         Of kind "alarm": its regressor's `values` are above 0 where it is too crowded, and ±1 at the margin.
     n_called, n_shared, n_silent : int
         Frames that somebody called, those only in stretches with a share, and the others.
+    n_unjudged : int
+        Frames in calls and stretches that are left out, as `crowdcount alarm run` would not judge them.
     operators : tuple of str
     missed, false : float
         Cross-validation: share of the crowded calls that are said to be fine, and of the fine ones that are
@@ -67,6 +69,7 @@ class AlarmTraining:
     n_called: int
     n_shared: int
     n_silent: int
+    n_unjudged: int
     operators: tuple[str, ...]
     missed: float
     false: float
@@ -126,15 +129,16 @@ def train_alarm(
         def measured() -> dict[str, np.ndarray]:
             found = []
             for frame in measuring.frames():
-                if frame.features is not None:
-                    found.append(frame)
+                found.append(frame)
                 show("measuring", len(found), measuring.expected, None)
-            if not found:
+            judged = [frame.features for frame in found if frame.features is not None]
+            if not judged:
                 raise DatasetError(f"{source}: expected frames that can be measured, found none")
             arrays = {
                 "rows": np.array([frame.index for frame in found]),
                 "times_s": np.array([frame.time_s for frame in found]),
-                "features": np.stack([frame.features for frame in found]),
+                "judged": np.array([frame.features is not None for frame in found]),
+                "features": np.stack(judged),
             }
             return arrays | view_arrays(measuring.view())
 
@@ -146,8 +150,10 @@ def train_alarm(
         if "view" in arrays:
             measuring = replace(measuring, scene=replace(measuring.scene, view=view_of(arrays)))
     show("fitting", 0, None, None)
-    frames = arrays["rows"]
-    calls = assign_calls(statements, frames, arrays["times_s"], str(labels))
+    said = assign_calls(statements, arrays["rows"], arrays["times_s"], str(labels))
+    judged = arrays["judged"]
+    n_unjudged = int((~np.isnan(said.confidence[~judged])).sum())
+    calls = said.among(judged)
     confidence = calls.confidence
     known = confidence[~np.isnan(confidence)]
     if len(known) < MIN_CALLS or known.min() == known.max():
@@ -155,12 +161,15 @@ def train_alarm(
             f"{labels}: expected calls or shares for at least {MIN_CALLS} measured frames, some of them too "
             f"crowded and some fine, found {len(known)} frames"
             + (", all the same" if len(known) and known.min() == known.max() else "")
+            + (f", and {n_unjudged} that cannot be judged" if n_unjudged else "")
             + "; add calls"
         )
-    return _fit(measuring, calls, frames, arrays["features"], began)
+    return _fit(measuring, calls, arrays["rows"][judged], arrays["features"], n_unjudged, began)
 
 
-def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: float) -> AlarmTraining:
+def _fit(
+    measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, n_unjudged: int, began: float
+) -> AlarmTraining:
     confidence = calls.confidence
     known = np.flatnonzero(~np.isnan(confidence))
     silent = np.flatnonzero(np.isnan(confidence))
@@ -226,6 +235,7 @@ def _fit(measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, began: floa
         n_called,
         len(known) - n_called,
         len(silent),
+        n_unjudged,
         calls.operators,
         *errors,
         setting["kernel"],

@@ -15,7 +15,7 @@ from ..errors import ModelError, OutputError
 from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm
-from ..results import UNRELIABLE, open_rows, time_cells
+from ..results import open_rows, time_cells
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside
 from .measuring import KIND, is_table, open_measuring
@@ -181,7 +181,7 @@ def watch(
         with open_events(target, summary.start_time) as write:
             for frame in measuring.frames():
                 value = math.nan
-                if frame.features is not None and not set(frame.flags) & set(UNRELIABLE):
+                if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])
                 events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
                 if sight.is_blind:

@@ -275,8 +275,8 @@ def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_
     assert measuring.columns == ("count", "low", "high")
     assert [frame.index for frame in frames] == [0, 5, 6]
     assert [frame.time_s for frame in frames] == [0, 0.5, 0.6]
-    assert frames[0].features is None
-    np.testing.assert_array_equal(frames[1].features, [3, 2, 4])
+    assert frames[0].features is frames[1].features is None
+    np.testing.assert_array_equal(frames[2].features, [4, 3, 5])
 
 
 @pytest.mark.parametrize(
@@ -319,6 +319,33 @@ def test_published_tables_are_read(data_dir):
 def test_too_few_calls_are_refused(tmp_path, table, calls, message):
     with pytest.raises(DatasetError, match=message):
         train_alarm(str(table[0]), write(tmp_path / "calls.csv", calls))
+
+
+def test_calls_of_frames_that_are_not_judged_are_left_out_and_told(tmp_path, table):
+    """Of calls all wrong where the table is flagged or blank, the alarm is that of the other calls alone."""
+    source, level = table
+    lines = source.read_text().splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    flags = [*["noisy"] * 30, *["light_change;resized"] * 30, *["camera_moved"] * 30, *[""] * 110]
+    rows = [row if k != 95 else [*row[:2], "", ""] for k, row in enumerate(rows)]
+    table = "".join(f"{','.join(row)},{flag}\n" for row, flag in zip(rows, flags, strict=True))
+    flagged = str(write(tmp_path / "flagged.csv", f"{lines[0]},flags\n" + table))
+    right = [f"{k},{k + 1},{'crowded' if level[k] > 0 else 'fine'},\n" for k in range(96, 200, 2)]
+    wrong = [f"{k},{k + 1},{'fine' if level[k] > 0 else 'crowded'},\n" for k in (*range(0, 90, 3), 95)]
+    header = "start,end,call,share\n"
+    given = write(tmp_path / "calls.csv", header + "".join([*wrong, *right, "40,44,,90%\n", "88,92,,90%\n"]))
+    training = train_alarm(flagged, given)
+    assert (training.n_called, training.n_shared, training.n_unjudged) == (52, 2, 31 + 3 + 2)
+    assert max(training.missed, training.false) < 0.15
+    alone = train_alarm(flagged, write(tmp_path / "right.csv", header + "".join([*right, "90,92,,90%\n"])))
+    assert alone.n_unjudged == 0
+    np.testing.assert_array_equal(
+        training.model.regressor.values(np.eye(2)), alone.model.regressor.values(np.eye(2))
+    )
+    result = run("alarm", "train", flagged, "--labels", given, "-m", tmp_path / "a.npz")
+    assert "36 called frames could not be judged, as in watching, and left out" in result.stdout
+    with pytest.raises(DatasetError, match="found 0 frames, and 31 that cannot be judged; add calls"):
+        train_alarm(flagged, write(tmp_path / "calls.csv", header + "".join(wrong)))
 
 
 def test_a_live_source_cannot_be_trained_on(tmp_path, serving, send_live):

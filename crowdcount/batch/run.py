@@ -20,7 +20,7 @@ from . import work
 from .catalogue import Catalogue, settings_digest
 from .engines import Engine, Finished, Progress
 from .plan import Video
-from .segments import SEGMENT_S, WARM_UP_S, Cut, Segment, seams, segments
+from .segments import LEAST_FRAME_BYTES, SEGMENT_S, WARM_UP_S, Cut, Segment, seams, segments
 from .work import Job, file_digest, task_of
 from .worker import Limits, Outcome
 
@@ -243,7 +243,9 @@ class _Batch:
         start_time = video.start_time
         if start_time is None and facts["recorded"] is not None:
             start_time = datetime.fromisoformat(facts["recorded"])
-        case.cuts = seams(facts["frames"], facts["fps"], options.every, options.segment_s, options.warm_up_s)
+        most = facts["size"] // LEAST_FRAME_BYTES
+        n_frames = None if facts["frames"] is None else min(facts["frames"], most)
+        case.cuts = seams(n_frames, facts["fps"], options.every, options.segment_s, options.warm_up_s)
         model, scene = self._files.of(video)
         job = Job(
             path=video.path,

@@ -19,6 +19,9 @@ SEGMENT_S = 900.0
 #: … and each but the first looks at so many seconds before it.
 WARM_UP_S = 10.0
 
+#: Of each frame a video holds at least so many: to plan for the frames that damaged ones state took minutes.
+LEAST_FRAME_BYTES = 8
+
 
 @dataclass(frozen=True)
 class Segment:

@@ -21,12 +21,13 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdcount
+from crowdcount.batch import run as batch_run
 from crowdcount.batch import work
 from crowdcount.batch.catalogue import Catalogue, describe
 from crowdcount.batch.engines import Finished, LocalEngine
 from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
-from crowdcount.batch.segments import Segment
+from crowdcount.batch.segments import Segment, seams
 from crowdcount.batch.work import Job
 from crowdcount.batch.worker import Limits, Outcome, Worker
 from crowdcount.errors import BatchError, OutputError
@@ -368,6 +369,21 @@ class TestFaults:
         assert code == 0
         assert f"{n_rows} frames (of the 240 that it states: it may be cut off)" in told
         assert total.startswith("1 video: 1 counted (1 may be cut off); 0:")
+
+    def test_a_video_that_states_more_frames_than_its_bytes_can_hold_is_planned_for_no_more(
+        self, own, run, tmp_path, monkeypatch
+    ):
+        content = bytearray((own / "videos/hall/long.avi").read_bytes())
+        for header, offset in ((b"avih", 8 + 16), (b"strh", 8 + 32)):
+            place = content.index(header) + offset
+            content[place : place + 4] = (2_000_000_000).to_bytes(4, "little")
+        (own / "videos/hall/endless.avi").write_bytes(content)
+        planned = []
+        monkeypatch.setattr(batch_run, "seams", lambda *given: planned.append(given[0]) or seams(*given))
+        code, _, stderr = run(command(own, own / "out", f"{CUT} --include endless.avi"))
+        assert (code, planned) == (0, [len(content) // 8])
+        assert "240 frames (of the 2000000000 that it states: it may be cut off)" in stderr
+        assert len(table(own / "out", "camera=hall/*/endless-*")) == 240
 
     def test_a_recorder_that_paused_has_cut_nothing_off(self, run, tmp_path):
         code, _, stderr = run(f"batch {CLIPS} --include paused.mkv -o {tmp_path}")

@@ -209,10 +209,9 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
             f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
             f"for {level:.0%}: it is at least as wide as before"
         )
-    if found.stretch < SHORT_STRETCH:
-        share = f"{found.stretch:.0%}" if found.stretch >= 0.01 else "less than 1%"
+    if found.is_local:
         lines.append(
-            f"the counts lie within {share} of the footage: correction and interval may not hold "
+            f"the counts lie within {SHORT_STRETCH:.0%} of the footage: correction and interval may not hold "
             "for the rest; spread the counts over it"
         )
     return lines

@@ -1,5 +1,6 @@
 """Correcting a model by a few new counts: of a camera that has drifted, or of one that it never saw."""
 
+import math
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from models import Correction, CountMetrics, count_metrics, fit_correction, leav
 
 from ..model import CounterModel
 from ..scene import Scene
+from ..video import open_source
 from .datasets import Dataset
 from .measuring import Progress, measure_for, selected
 
@@ -35,8 +37,8 @@ class Recalibration:
         Error on each count of the former model corrected by the other counts.
     former_quantile : float
         Half width of the former model's interval, in units of `models.intervals.count_scale`.
-    stretch : float
-        Share of the data set that lies between the first count and the last.
+    is_local : bool
+        Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
     seconds : float
     """
 
@@ -45,7 +47,7 @@ class Recalibration:
     before: CountMetrics
     after: CountMetrics
     former_quantile: float
-    stretch: float
+    is_local: bool
     seconds: float
 
     @property
@@ -95,6 +97,15 @@ def recalibrate(
         scene=table.scene,
         facts=model.facts | {"recalibration": facts},
     )
-    stretch = float(np.ptp(table.rows) + 1) / len(dataset.numbers)
+    is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
     seconds = time.perf_counter() - began
-    return Recalibration(corrected, correction, before, after, model.quantile, stretch, seconds)
+    return Recalibration(corrected, correction, before, after, model.quantile, is_local, seconds)
+
+
+def _has_row(dataset: Dataset, row: int) -> bool:
+    """Whether a data set is known to have a row; what a video states of its length does not tell."""
+    if dataset.source is not None:
+        with open_source(dataset.source) as source:
+            if source.info.kind == "file":
+                return bool(source.landmarks([row]))
+    return row < len(dataset.numbers)

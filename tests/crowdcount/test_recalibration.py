@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from crowdcount.cli import command_line
 from crowdcount.counting import count
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset
-from crowdcount.learning.recalibration import Recalibration, recalibrate
+from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
-from crowdcount.terminal import describe_model, recalibration_report
-from models import Correction, CountMetrics
+from crowdcount.terminal import describe_model
+from models import Correction
 from samples.make import main as make_clip
+
+CLIPS = Path(__file__).resolve().parent / "clips"
 
 
 def run(*arguments):
@@ -121,9 +124,17 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     assert content["model"] == "b.npz"
     assert content["after"]["n"] == content["before"]["n"] == len(rows)
     assert content["offset"] == correction["offset"]
-    (tmp_path / "few.csv").write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(20, 32)))
+    (tmp_path / "few.csv").write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(20, 28)))
     result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "-q")
-    assert "the counts lie within 17% of the footage" in result.stdout
+    assert "the counts lie within 25% of the footage" in result.stdout
+
+
+def test_what_share_of_the_footage_has_counts_is_not_told_by_the_length_that_it_states(tmp_path):
+    """The clip states 360 frames: 25 for each second of its pause."""
+    counts = tmp_path / "few.csv"
+    counts.write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(2, 50, 5)))
+    found = recalibrate(load_dataset(CLIPS / "paused.mkv", counts=counts), default_model())
+    assert not found.is_local
 
 
 def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypatch):
@@ -143,9 +154,3 @@ def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypa
         assert said in result.stderr
     with pytest.raises(DatasetError, match="3 or more"):
         recalibrate(load_dataset(street.frames, counts="two.csv"), default_model())
-
-
-def test_counts_of_a_moment_lie_within_less_than_1_percent_of_the_footage():
-    metrics = CountMetrics(3, 1.0, 1.0, 1.0, 0.1, 0.0)
-    found = Recalibration(default_model(), Correction(), metrics, metrics, 1.0, stretch=0.0004, seconds=1.0)
-    assert "the counts lie within less than 1% of the footage" in "\n".join(recalibration_report(found, "a"))

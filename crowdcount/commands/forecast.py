@@ -51,12 +51,13 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
 
     if json and options["output"] == "-":
         raise click.UsageError("--json and -o - both write to the standard output; drop one of them")
-    made, written = forecast_files(counts, **options)
+    terminal = Terminal(quiet)
+    made, written = forecast_files(counts, watcher=terminal, **options)
     if json:
         facts = {"tested_periods": made.n_tested, "settings": made.settings, "mae": made.errors}
         print_result(json_line(facts))
     elif options["output"] == "-":
         for line in forecast_report(made, written):
-            Terminal(quiet).say(line)
+            terminal.say(line)
     else:
         print_result("\n".join(forecast_report(made, written)))

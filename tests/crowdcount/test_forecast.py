@@ -12,6 +12,7 @@ from crowdcount.errors import DatasetError, OutputError
 from crowdcount.forecast import (
     CountSeries,
     _cycle,
+    _fit_predict,
     _forecast,
     forecast,
     forecast_files,
@@ -19,6 +20,7 @@ from crowdcount.forecast import (
     parse_period,
 )
 from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
+from crowdcount.terminal import Terminal
 from samples.counts import write_counts
 
 MIDNIGHT = datetime(2024, 3, 4)
@@ -97,6 +99,22 @@ def test_the_back_test_knows_nothing_of_what_it_predicts():
     total = made.errors["forecast"] * made.n_tested - earlier.errors["forecast"] * earlier.n_tested
     assert made.n_tested == earlier.n_tested + 1
     assert total == pytest.approx(np.abs(curves[-1] - earlier.counts).mean())
+
+
+def test_settings_are_chosen_by_the_latest_of_many_periods(monkeypatch):
+    """Earlier ones that follow another rule have no say; the fit itself takes them all."""
+    monkeypatch.setattr("crowdcount.forecast.MOST_TRIED", 20)
+    sizes, told = [], []
+    monkeypatch.setattr(
+        "crowdcount.forecast._fit_predict",
+        lambda *given: sizes.append(len(given[5])) or _fit_predict(*given),
+    )
+    latest = [level * WAVE for level in levels(21)]
+    made = forecast(series_of([WAVE] * 19 + latest), steps=24, show=lambda phase, *_: told.append(phase))
+    assert made.n_tested == 10
+    assert set(sizes) == {16, *range(29, 40)}
+    assert told == [*(f"back-test, period {k} of 10" for k in range(1, 11)), "forecast"]
+    assert _forecast(made.history, None)[1] == _forecast(made.history[-21:], None)[1]
 
 
 def test_one_broken_day_hardly_moves_the_forecast():
@@ -211,9 +229,9 @@ def test_wrong_periods_are_refused(text):
 def test_no_input_is_written_over(tmp_path):
     path = write(tmp_path / "a.csv", np.tile(WAVE, 6))
     with pytest.raises(OutputError, match="is used otherwise too"):
-        forecast_files([path], output=str(path), steps=24)
+        forecast_files([path], output=str(path), steps=24, watcher=Terminal())
     with pytest.raises(OutputError, match=r"ending in \.csv or"):
-        forecast_files([path], output="a.txt", steps=24)
+        forecast_files([path], output="a.txt", steps=24, watcher=Terminal())
 
 
 class TestCommand:

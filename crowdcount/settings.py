@@ -130,5 +130,7 @@ def _checked(option: click.Option, value: object) -> bool | str | list[str]:
         if isinstance(single, (bool, dict, list)):
             raise click.BadParameter(f"expected a text or a number, found {single!r}")
         texts.append(str(single))
+        if "\0" in texts[-1]:  # which no argument and no environment variable can hold
+            raise click.BadParameter(f"expected no zero byte, found {single!r}")
         option.type.convert(texts[-1], option, None)
     return texts if option.multiple else texts[0]

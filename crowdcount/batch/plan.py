@@ -58,10 +58,10 @@ class CameraRule:
 
     @classmethod
     def from_table(cls, table: dict[str, object]) -> Self:
-        """Check a table of texts; BatchError for an unknown key, a missing name or an unknown time zone."""
+        """Check a table of texts; BatchError for an unknown key or time zone, a missing name, a zero byte."""
         known = list(cls.__dataclass_fields__)
         for key, value in table.items():
-            if key not in known or not isinstance(value, str) or not value:
+            if key not in known or not isinstance(value, str) or not value or "\0" in value:
                 raise BatchError(f"a camera has texts named {', '.join(known)}, not {key} = {value!r}")
         if "name" not in table:
             raise BatchError('a camera needs a name: name = "entrance"')

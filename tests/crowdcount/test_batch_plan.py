@@ -129,6 +129,7 @@ class TestCameras:
             ("name=a,colour=red", "a camera has texts named name, match, model, scene, timezone, not colour"),
             ("name=a,timezone=Atlantis", "no time zone 'Atlantis'"),
             (json.dumps({"name": 3}), "not name = 3"),
+            (json.dumps({"name": "a", "scene": "\0"}), r"not scene = '\\x00'"),
             ("{name=a}", "table is given as JSON, not '{name=a}'"),
         ],
     )

@@ -772,6 +772,8 @@ class TestSettings:
             ("[count]\nquiet = 1", "[count] quiet: expected true or false, found 1"),
             ('[scene]\nroi = "0,0 9,0 9,9"', "[scene] roi: expected a list in [ ]"),
             ('[scene]\nroi = ["0,0"]', "[scene] roi: expected a polygon"),
+            ('[count]\nscene = "a\\u0000.json"', r"[count] scene: expected no zero byte, found 'a\x00.json'"),
+            ("[count]\nevery = 2\0", "crowdcount.toml cannot be read"),
             ("[count", "crowdcount.toml cannot be read"),
             ("count = " + "[" * 9999, "crowdcount.toml cannot be read"),
             ("[count]\nevery = 0x" + "f" * 9999, "[count] every: Exceeds the limit"),

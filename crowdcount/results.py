@@ -222,10 +222,14 @@ def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
 
 
 def time_cells(time_s: float, start_time: datetime | None) -> dict:
-    """`time_s` and, where the start is known, `time`."""
+    """`time_s` and, where the start is known, `time`; DatasetError when that is after the year 9999."""
     cells = {"time_s": round(float(time_s), _TIME_DECIMALS)}
     if start_time is not None:
-        cells["time"] = start_time + timedelta(seconds=float(time_s))
+        try:
+            cells["time"] = start_time + timedelta(seconds=float(time_s))
+        except OverflowError:
+            raise DatasetError(f"expected times up to the year 9999, found {time_s:g} s after {start_time}; "
+                               "correct the start time or the rate") from None
     return cells
 
 

@@ -385,6 +385,13 @@ class TestFaults:
         assert "240 frames (of the 2000000000 that it states: it may be cut off)" in stderr
         assert len(table(own / "out", "camera=hall/*/endless-*")) == 240
 
+    def test_a_start_at_the_end_of_all_years_is_that_videos_failure(self, own, run):
+        (own / "videos/gate/20240502_235958.avi").rename(own / "videos/gate/99991231_235959.avi")
+        code, _, stderr = run(command(own, own / "out2", "--include gate/* --pattern {camera}/%Y%m%d_%H%M%S"))
+        assert code == 3
+        assert "expected times up to the year 9999, found 1 s after 9999-12-31 23:59:59" in stderr
+        assert "2 videos: 1 counted, 1 failed" in stderr
+
     def test_a_recorder_that_paused_has_cut_nothing_off(self, run, tmp_path):
         code, _, stderr = run(f"batch {CLIPS} --include paused.mkv -o {tmp_path}")
         assert code == 0

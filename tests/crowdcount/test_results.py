@@ -177,6 +177,11 @@ class TestCsv:
         assert lines[0] == "frame,time_s,time,count,low,high,flags"
         assert lines[3] == "7,0.28,2024-03-02T00:00:00.180+02:00,0.0,0.0,1.5,light;outside-range"
 
+    def test_a_time_after_all_years_is_one_line(self, tmp_path):
+        with pytest.raises(DatasetError, match=r"found 0\.28 s after 9999-12-31 23:59:59\.9"):
+            write(tmp_path / "a.csv", "csv", ROWS, start_time=datetime.max.replace(microsecond=900_000))
+        assert len(read_counts(tmp_path / "a.partial.csv")) == 2
+
     def test_every_row_is_in_the_file_at_once(self, tmp_path):
         with open_writer(tmp_path / "a.csv", "csv") as writer:
             for n, row in enumerate(ROWS, start=1):

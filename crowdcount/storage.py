@@ -186,6 +186,16 @@ def is_utf8(name: str | Path) -> bool:
     return True
 
 
+def natural(name: str) -> list:
+    """Sorting key that takes the numbers in a name by their size, of any length.
+
+    >>> sorted(["img10.png", "img2.png", "img1b.png"], key=natural)
+    ['img1b.png', 'img2.png', 'img10.png']
+    """
+    parts = [(part, part.lstrip("0")) for part in re.split("([0-9]+)", name)]  # every second one is a number
+    return [(len(number), number, part) if k % 2 else part for k, (part, number) in enumerate(parts)]
+
+
 class WholeWrites(io.FileIO):
     """A file without a buffer: a write is in the file as a whole or not at all.
 

@@ -47,7 +47,7 @@ import cv2
 import numpy as np
 
 from .errors import VideoError
-from .storage import input_errors, is_utf8
+from .storage import input_errors, is_utf8, natural
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 
@@ -925,12 +925,9 @@ def _check_file(path: Path) -> None:
 
 def _images(paths: Iterable[Path]) -> list[Path]:
     """Those that are named like images, in natural order: img2 before img10."""
-
-    def key(path: Path) -> list[tuple[int, int, str]]:
-        parts = re.split(r"([0-9]+)", str(path))
-        return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts]
-
-    return sorted((path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES), key=key)
+    return sorted(
+        (path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES), key=lambda path: natural(str(path))
+    )
 
 
 def _read_image(path: Path) -> np.ndarray | None:

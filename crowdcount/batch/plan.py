@@ -14,7 +14,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
-from ..storage import input_errors
+from ..storage import input_errors, natural
 
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
@@ -214,7 +214,7 @@ def plan_videos(
             f"no video in {', '.join(inputs)}; expected files named {' '.join(sorted(VIDEO_SUFFIXES))}"
             " or --include patterns"
         )
-    return sorted(found.values(), key=lambda video: _natural(video.path))
+    return sorted(found.values(), key=lambda video: natural(video.path))
 
 
 def check_cameras(cameras: Sequence[CameraRule], videos: Sequence[Video]) -> None:
@@ -313,13 +313,3 @@ def _time(*parts: str) -> datetime | None:
         return datetime(*map(int, parts))
     except ValueError:
         return None
-
-
-def _natural(text: str) -> list[tuple[int, int, str, str]]:
-    """Sorts numbers by their size, of any length: int() takes 4,300 digits at most."""
-    parts = re.split(r"([0-9]+)", text)
-    digits = [part.lstrip("0") if part.isdecimal() else None for part in parts]
-    return [
-        (1, 0, "", part) if number is None else (0, len(number), number, part)
-        for part, number in zip(parts, digits, strict=True)
-    ]

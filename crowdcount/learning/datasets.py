@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import DatasetError
 from ..scene import Scene
-from ..storage import input_errors, read_mat, read_npz
+from ..storage import input_errors, natural, read_mat, read_npz
 from ..video import IMAGE_SUFFIXES, SourceInfo, open_source
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
@@ -333,7 +333,7 @@ def _ucsd_clips(folder: Path) -> dict[str, list[Path]]:
         else:
             for image in images:
                 clips.setdefault(re.sub(r"_f\d+$", "", image.stem), []).append(image)
-    return {clip: clips[clip] for clip in sorted(clips, key=_natural) if clips[clip]}
+    return {clip: clips[clip] for clip in sorted(clips, key=natural) if clips[clip]}
 
 
 def _ucsd_start(clip: str) -> int | None:
@@ -535,12 +535,7 @@ def _find(folder: Path, pattern: str) -> list[Path]:
 
 
 def _in_order(paths: Iterable[Path]) -> list[Path]:
-    return sorted(paths, key=lambda path: (_natural(path.name), path))
-
-
-def _natural(name: str) -> tuple[list[int], str]:
-    """Sorting key: the numbers in a name come first."""
-    return [int(digits) for digits in re.findall(r"\d+", name)], name
+    return sorted(paths, key=lambda path: (natural(path.name), path))
 
 
 def _read_mat(path: Path, *names: str) -> dict[str, object]:

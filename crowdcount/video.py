@@ -18,6 +18,9 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
 - OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
   success; earlier versions decode them. A file that shows this is refused (see :func:`_is_stuck`), a stream
   is not examined.
+- While FFmpeg opens a stream it reads about a second of it, and then gives these frames at once: their times,
+  by this machine's clock, are nearly the same. The stream's own stamps do not tell how far they are behind
+  before all are read, and later drift from this clock.
 - OpenCV 4.10 reads an AVI file no further than its header announces.
 
 Opening a source turns OpenCV's and FFmpeg's own messages off for the whole process, as every failure is

@@ -24,6 +24,7 @@ from crowdcount.counting import open_counting
 from crowdcount.video import open_source
 from features.clumps import clump_features
 from features.edges import edge_features
+from features.silhouette import silhouette_features
 from features.size import size_features
 from features.texture import lbp_features, texture_features
 
@@ -112,6 +113,7 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     if model.per_cell:
         features = {
             "sizes of blobs": lambda k: clump_features(figures[k]),
+            "silhouettes": lambda k: silhouette_features(figures[k]),
             "local binary patterns": lambda k: lbp_features(greys[k], figures[k]),
         }
     else:

@@ -21,6 +21,8 @@ from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
 from features.schema import Schema, check_quantities
+from features.silhouette import QUANTITIES as SILHOUETTE
+from features.silhouette import silhouette_features
 from features.size import QUANTITIES as SIZE
 from features.size import size_features
 from features.texture import LBP_QUANTITIES as LBP
@@ -37,7 +39,7 @@ PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
 #: scene (docs/decisions/2026-11-22-any-scene.md).
 QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
-ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + LBP)
+ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + SILHOUETTE + LBP)
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
 #: sets tried by blocked cross-validation this did well on both a crowded mall (2.2 MAE, the whole region
 #: alone 2.6) and a quiet street (.6, alone .9); a single grid did worse on one of them.
@@ -241,7 +243,9 @@ class Pipeline:
     def _features(self, frame, grey, figures, light) -> np.ndarray:
         if self._ends is None:
             return np.hstack([self.views(grey, figures), self.changes(frame, light)])
-        return np.hstack([clump_features(figures), lbp_features(grey, figures)])
+        return np.hstack(
+            [clump_features(figures), silhouette_features(figures), lbp_features(grey, figures)]
+        )
 
     def _directed(self, grey, mask) -> np.ndarray | None:
         speed = None if self._motion is None else self._motion.measure(grey)

@@ -1,6 +1,6 @@
 import pytest
 
-from features import clumps, edges, size, texture
+from features import clumps, edges, silhouette, size, texture
 from features.schema import VIEWS, Quantity, Schema, check_quantities
 
 AREA = Quantity("area", "size", "h²", additive=True)
@@ -31,7 +31,8 @@ def test_views_cover_every_column_exactly_once():
 
 
 @pytest.mark.parametrize(
-    ("family", "view"), [(size, "size"), (clumps, "size"), (edges, "edges"), (texture, "texture")]
+    ("family", "view"),
+    [(size, "size"), (clumps, "size"), (silhouette, "size"), (edges, "edges"), (texture, "texture")],
 )
 def test_a_family_measures_its_own_view(family, view):
     assert {quantity.view for quantity in family.QUANTITIES} == {view}

@@ -1,0 +1,38 @@
+"""How wide the foreground is where it begins, and where it ends: heads and shoulders, and feet.
+
+People who hide each other from sight cover less ground together than apart; their heads are seen above each
+other all the same.
+"""
+
+import numpy as np
+
+from .geometry import Figures
+from .schema import Quantity
+
+QUANTITIES = (
+    Quantity("silhouette_top", "size", "h", additive=True),
+    Quantity("silhouette_bottom", "size", "h", additive=True),
+)
+
+
+def silhouette_features(figures: Figures) -> np.ndarray:
+    """Measure the upper and the lower outline of the foreground.
+
+    Parameters
+    ----------
+    figures : Figures
+
+    Returns
+    -------
+    (n_regions, 2) float64
+        Columns as `QUANTITIES`: widths of the pixels that have none of the foreground above them, and of
+        those that have none below them. An empty mask gives zeros.
+    """
+    mask, pixels = figures.mask.ravel(), figures.pixels
+    width = figures.mask.shape[1]
+    outlines = []
+    for step in (-width, width):
+        beside = pixels + step
+        is_inside = (beside >= 0) & (beside < mask.size)
+        outlines.append(~(is_inside & mask.take(beside, mode="clip")))
+    return np.hstack([figures.sums(figures.lengths * outline) for outline in outlines])

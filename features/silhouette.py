@@ -28,11 +28,10 @@ def silhouette_features(figures: Figures) -> np.ndarray:
         Columns as `QUANTITIES`: widths of the pixels that have none of the foreground above them, and of
         those that have none below them. An empty mask gives zeros.
     """
-    mask, pixels = figures.mask.ravel(), figures.pixels
-    width = figures.mask.shape[1]
-    outlines = []
-    for step in (-width, width):
-        beside = pixels + step
-        is_inside = (beside >= 0) & (beside < mask.size)
-        outlines.append(~(is_inside & mask.take(beside, mode="clip")))
-    return np.hstack([figures.sums(figures.lengths * outline) for outline in outlines])
+    mask = figures.mask
+    top, bottom = mask.copy(), mask.copy()
+    np.greater(mask[1:], mask[:-1], out=top[1:])
+    np.greater(mask[:-1], mask[1:], out=bottom[:-1])
+    tops, bottoms = (np.flatnonzero(outline.ravel().take(figures.pixels)) for outline in (top, bottom))
+    chosen = np.concatenate([tops, bottoms])
+    return figures.sums(figures.lengths[chosen], np.arange(len(chosen)) >= len(tops), 2, chosen)

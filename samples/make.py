@@ -15,8 +15,8 @@ from crowdcount.storage import atomic_path
 from .scenes import PRESETS, SceneSpec, preset
 from .simulation import Simulation
 
-OVERHEAD_LENGTH = 1.1
-"""Metres that stand for a person's height where the camera looks straight down: two and a half times the
+OVERHEAD_LENGTH = 1.2
+"""Metres that stand for a person's height where the camera looks straight down: not quite three times the
 shoulders' breadth."""
 
 _CODECS = {".mp4": "mp4v", ".avi": "MJPG"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .results import FrameCount, clock
+from .results import MOST_RELIABLE, FrameCount, clock
 from .storage import atomic_path, check_writable
 
 if TYPE_CHECKING:
@@ -291,7 +291,8 @@ def _summary(times_s: np.ndarray, counts: np.ndarray, reliable: np.ndarray) -> s
     if np.isfinite(counts[reliable]).any():
         counts = np.where(reliable, counts, np.nan)
         n_reliable = np.isfinite(counts).sum()
-        frames = f"{n_reliable:,} reliable of {frames}" if n_reliable < 0.9 * len(counts) else frames
+        if n_reliable < MOST_RELIABLE * len(counts):
+            frames = f"{n_reliable:,} reliable of {frames}"
     peak = np.nanargmax(counts)
     when = clock(times_s[peak] % _DAY_S)
     return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"

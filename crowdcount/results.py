@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +20,8 @@ DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
 UNRELIABLE = ("learning", "light_change", "camera_moved", "noisy", "blank", "frozen")
+#: Where fewer of the frames are reliable, it is told how many means and peaks are of.
+MOST_RELIABLE = 0.9
 #: Type of a column's values; a time like them where it holds times.
 Column = type[int] | type[float] | type[str] | datetime
 #: Of Parquet files: what is held in memory until it is written.
@@ -59,7 +61,12 @@ class FrameCount:
     @property
     def is_reliable(self) -> bool:
         """Whether the frame carries no flag of `UNRELIABLE`."""
-        return not set(self.flags) & set(UNRELIABLE)
+        return is_reliable(self.flags)
+
+
+def is_reliable(flags: Iterable[str]) -> bool:
+    """Whether none of a frame's flags is of `UNRELIABLE`."""
+    return set(UNRELIABLE).isdisjoint(flags)
 
 
 class RowWriter:

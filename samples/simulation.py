@@ -327,7 +327,7 @@ class _Canvas:
     """The picture and the label map of one moment, with MARGIN pixels around the image."""
 
     def __init__(self, spec: SceneSpec, ground: Ground, scenery: Scenery, time_s: float):
-        self._spec, self.ground, self._light = spec, ground, scenery.light
+        self._spec, self._ground, self._light = spec, ground, scenery.light
         self._picture, self._depth = scenery.picture.copy(), scenery.depth
         if scenery.plants:
             self._depth = self._depth.copy()
@@ -345,11 +345,11 @@ class _Canvas:
         Returns (id, box, head, area of the silhouette, whether walking) in image pixels, or None for a person
         whose surroundings lie outside the picture.
         """
-        column, row = (float(v) for v in self.ground.to_pixels(placement.x, placement.depth))
-        scale = float(self.ground.pixels_per_metre(row))
+        column, row = (float(v) for v in self._ground.to_pixels(placement.x, placement.depth))
+        scale = float(self._ground.pixels_per_metre(row))
         if not (-3 * scale < column < self._spec.size_wh[0] + 3 * scale):
             return None
-        depression = float(self.ground.depression_at(row))
+        depression = float(self._ground.depression_at(row))
         sprite = cast.sprite(number, person, placement, depression, scale)
         factor = scale / sprite.pixels_per_metre
         foot = np.array([column + MARGIN, row + MARGIN])

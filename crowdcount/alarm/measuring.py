@@ -16,7 +16,7 @@ from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, csv_lines, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..results import UNRELIABLE
+from ..results import is_reliable
 from ..scene import Scene
 from ..video import Frame, Position, check_window, open_source, read_ahead
 
@@ -145,7 +145,7 @@ def open_measuring(
                 return MeasuredFrame(frame.index, frame.time_s, None, frame.flags)
             measurement = pipeline.measure(frame.image_bgr)
             flags = (*frame.flags, *measurement.flags)
-            features = None if set(UNRELIABLE) & set(flags) else measurement.features.ravel()
+            features = measurement.features.ravel() if is_reliable(flags) else None
             return MeasuredFrame(frame.index, frame.time_s, features, flags)
 
         def frames() -> Iterator[MeasuredFrame]:
@@ -199,9 +199,7 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
         texts = [cells[k].strip() for k in chosen]
         features = np.array([_number(text, where) for text in texts]) if all(texts) else None
         flags = tuple(filter(None, named.get("flags", "").split(";")))
-        if set(UNRELIABLE) & set(flags):
-            features = None
-        rows.append(MeasuredFrame(frame, time_s, features, flags))
+        rows.append(MeasuredFrame(frame, time_s, features if is_reliable(flags) else None, flags))
     if not rows:
         raise DatasetError(f"{path}: expected a line for each frame, found none")
     return tuple(header[k] for k in chosen), rows

@@ -799,8 +799,8 @@ class TestProcess:
                 running.send_signal(number)
                 time.sleep(0.001)
             stdout, stderr = running.communicate(timeout=30)
-        assert (running.returncode, stdout) == (130, "")
-        assert stderr == f"crowdcount: interrupted; kept so far: {partial.name}\n"
+        said = f"crowdcount: interrupted; kept so far: {partial.name}\n"
+        assert (running.returncode, stdout, stderr) == (130, "", said)
         assert only(here) == [partial.name]
         frames = [row.frame for row in read_counts(partial)]
         assert 0 < len(frames) < 1500

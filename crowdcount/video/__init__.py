@@ -1,0 +1,114 @@
+"""Frames of video files, still images, cameras and streams, numbered and timed the same way on every pass.
+
+A source is opened with :func:`open_source`, read with :meth:`VideoSource.frames` and closed by ``with``:
+`files`, `images` and `live` hold what is particular to each kind, `source` what they have in common,
+`numbering` which number and time a frame has, `ahead` the thread that decodes meanwhile.
+
+What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 unless noted), besides what
+`numbering` and `live` say:
+
+- The announced number of frames may be negative, zero, too small or too large: it is only ever a hint.
+- A frame whose damage the decoder conceals counts as decoded.
+- Frame numbers count from the first packet that decodes or visibly fails. What a decoder drops silently
+  before its first key frame (of a stream cut anywhere, or hidden by an MP4 edit list) has no number.
+- When the size changes within a video, OpenCV 4.13 and later bring the frame to the first size by themselves,
+  earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
+- OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
+  success; earlier versions decode them. A file that shows this is refused, a stream is not examined.
+- OpenCV 4.10 reads an AVI file no further than its header announces.
+
+Opening a source turns OpenCV's and FFmpeg's own messages off for the whole process, as every failure is
+raised as a VideoError. Set the environment variables OPENCV_LOG_LEVEL or OPENCV_FFMPEG_LOGLEVEL to see them.
+(libjpeg and libpng write what they find wrong with a damaged image to stderr by themselves.)
+"""
+
+import glob
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import VideoError
+from ..storage import input_errors, is_utf8
+from .ahead import read_ahead
+from .capture import silence_opencv
+from .files import FileSource, check_file
+from .images import IMAGE_SUFFIXES, ImageSource, images_among
+from .live import LiveSource, is_camera
+from .positions import Landmark, Position, check_window, parse_position
+from .source import Frame, SourceInfo, VideoSource, spread
+
+__all__ = [
+    "IMAGE_SUFFIXES",
+    "Frame",
+    "Landmark",
+    "Position",
+    "SourceInfo",
+    "VideoSource",
+    "check_window",
+    "is_camera",
+    "open_source",
+    "parse_position",
+    "read_ahead",
+    "spread",
+]
+
+_LOWEST_FPS = 1e-6  # that can be given: a frame in 12 days; the highest is as far from 1
+
+
+def open_source(
+    source: str | Path | int | Sequence[Path],
+    *,
+    fps: float | None = None,
+    timeout_s: float = 10.0,
+    reconnect_s: float = 0.0,
+) -> VideoSource:
+    """Open a video file, a folder or glob pattern of images, a list of images, a camera or a stream.
+
+    - A whole number is a camera; a text with "://" is a stream (rtsp, http, …). A stream must begin to
+      answer, and then bring each next frame, within ``timeout_s`` seconds. A camera or live stream that
+      breaks off later is opened again, for ``reconnect_s`` seconds; the break shows as one undecodable frame.
+    - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES).
+    - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
+      they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per
+      second is assumed for the times.
+    - The times of a file, and of a stream that announces its length, are the container's time stamps as long
+      as these increase, from there on one frame interval per frame; a given ``fps`` (for files and images
+      only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
+
+    VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
+    a ``reconnect_s`` of what is not live, and an ``fps`` of what is.
+    """
+    if fps is not None and not _LOWEST_FPS <= fps <= 1 / _LOWEST_FPS:
+        raise VideoError(f"fps must be {_LOWEST_FPS:g} to {1 / _LOWEST_FPS:g} frames per second, not {fps}")
+    if not 0 < timeout_s < math.inf:
+        raise VideoError(f"timeout_s must be a positive number of seconds, not {timeout_s}")
+    if not 0 <= reconnect_s < math.inf:
+        raise VideoError(f"reconnect_s must be a number of seconds from 0, not {reconnect_s}")
+    silence_opencv()
+    if isinstance(source, int):
+        return LiveSource(source, fps, timeout_s, reconnect_s)
+    if not isinstance(source, (str, Path)):
+        return ImageSource([Path(path) for path in source], "the list of images", fps)
+    text = str(source)
+    if not is_utf8(text):
+        raise VideoError(f"{text!a} cannot be opened: its name is not valid UTF-8; rename it")
+    if "://" in text:
+        return LiveSource(text, fps, timeout_s, reconnect_s)
+    if reconnect_s and not is_camera(text):
+        raise VideoError(f"{text} is neither camera nor stream: it does not break off; leave out reconnect")
+    if os.path.isdir(text):
+        with input_errors(text, VideoError):
+            paths = images_among(path for path in Path(text).iterdir() if not path.name.startswith("."))
+        return ImageSource(paths, text, fps)
+    if os.path.exists(text):
+        check_file(Path(text))
+        is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
+        return ImageSource([Path(text)], text, fps) if is_image else FileSource(text, fps)
+    if is_camera(text):
+        return LiveSource(int(text), fps, timeout_s, reconnect_s)
+    if glob.has_magic(text):
+        folder, name = os.path.split(text)
+        pattern = os.path.join(glob.escape(folder), name) if os.path.isdir(folder) else text
+        return ImageSource(images_among(Path(path) for path in glob.glob(pattern)), text, fps)
+    raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")

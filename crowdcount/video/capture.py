@@ -1,0 +1,73 @@
+"""OpenCV's capture, for two threads, quiet, and without senseless answers."""
+
+import os
+import threading
+
+import cv2
+import numpy as np
+
+_HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
+
+
+class Capture:
+    """A cv2.VideoCapture that one thread may release while another one is reading it."""
+
+    def __init__(self, *arguments: object) -> None:
+        self._capture = cv2.VideoCapture(*arguments)
+        self._lock = threading.Lock()
+
+    def is_open(self) -> bool:
+        with self._lock:
+            return self._capture.isOpened()
+
+    def get(self, property_number: int) -> float:
+        with self._lock:
+            return self._capture.get(property_number)
+
+    def fps(self) -> float | None:
+        """The announced rate in frames per second, None for an absurd one."""
+        fps = self.get(cv2.CAP_PROP_FPS)
+        return float(fps) if 0 < fps <= _HIGHEST_FPS else None
+
+    def frame_count(self) -> int | None:
+        """The announced number of frames, None for an absurd one; too small or too large it may be anyway."""
+        count = self.get(cv2.CAP_PROP_FRAME_COUNT)
+        return int(count) if 0 < count < 2**31 else None
+
+    def go_to(self, stamp_s: float) -> None:
+        with self._lock:
+            self._capture.set(cv2.CAP_PROP_POS_MSEC, stamp_s * 1000)
+
+    def grab(self) -> bool:
+        with self._lock:
+            return self._capture.grab()
+
+    def stamp_s(self) -> float:
+        """Time stamp of what was grabbed; 0 for a senseless one, which shows as not increasing."""
+        stamp_s = self.get(cv2.CAP_PROP_POS_MSEC) / 1000
+        return stamp_s if abs(stamp_s) < 1e9 else 0.0
+
+    def is_key(self) -> bool:
+        """Whether the packet that was grabbed is that of a key frame."""
+        return bool(self.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME))
+
+    def image(self) -> np.ndarray | None:
+        """What was grabbed, (H, W, 3) uint8 BGR; None when it cannot be had."""
+        with self._lock:
+            decoded, image = self._capture.retrieve()
+        return image if decoded else None
+
+    def release(self) -> None:
+        """Waits for a call that is under way in another thread; grab() returns False after this."""
+        with self._lock:
+            self._capture.release()
+
+
+def silence_opencv() -> None:
+    """Stop OpenCV and FFmpeg from writing to stderr, unless the user set their variables."""
+    # AV_LOG_QUIET; OpenCV looks at it when the first capture is opened.
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+    if "OPENCV_LOG_LEVEL" not in os.environ:
+        # OpenCV before 4.13 has the first name, 5.0 the second.
+        set_level = cv2.setLogLevel if hasattr(cv2, "setLogLevel") else cv2.utils.logging.setLogLevel
+        set_level(0)

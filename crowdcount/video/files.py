@@ -1,0 +1,289 @@
+"""Video files."""
+
+import heapq
+import itertools
+import math
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, suppress
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ..errors import VideoError
+from ..storage import input_errors
+from .capture import Capture
+from .numbering import REORDER, SHORTEST_S, first_stamp, numbered
+from .positions import Landmark, Position
+from .source import (
+    DEFAULT_FPS,
+    Frame,
+    Reduce,
+    Slot,
+    SourceInfo,
+    VideoSource,
+    as_it_is,
+    no_image,
+    size_wh,
+    spread,
+)
+
+_FAILURES_AT_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an MP4
+_FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
+_BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
+_NEAR = 250  # a start within this many frames is reached by decoding up to it
+_LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
+_SPACED = 64  # frames whose time stamps tell the rate of a file
+_LEAST_STEPS = 1.5  # announced intervals between frames from which on the announced rate is not theirs
+_ALIKE = 250  # first frames that are looked at for as long as they are identical
+
+
+class NotOneToOneError(Exception):
+    """A file's packets do not tell which frames it has."""
+
+
+class FileSource(VideoSource):
+    """A file that OpenCV's FFmpeg decodes; every pass opens it anew."""
+
+    def __init__(self, name: str, fps: float | None) -> None:
+        super().__init__(name)
+        self._path = os.path.join(".", name)  # in 08:00.mp4 FFmpeg sees the protocol 08
+        self._given_fps = fps
+        with self._video() as capture:
+            codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+            if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
+                raise VideoError(
+                    f"{name} cannot be read as a video: it is cut off, damaged or no video; "
+                    "copy it again, or convert it with ffmpeg"
+                )
+            failures, stamp_s = first_stamp(_stamps(capture))
+            image = None if stamp_s is None else capture.image()
+            if image is None:
+                raise VideoError(
+                    f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
+                    "convert it with ffmpeg, or copy it again if it is damaged"
+                )
+            self._own_fps = capture.fps()
+            count = capture.frame_count()
+            with self._packets() as packets:
+                if _is_stuck(capture, image, packets):
+                    raise VideoError(
+                        f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
+                        f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
+                    )
+                steps = 0.0 if self._own_fps is None else self._own_fps * _spacing_s(packets)
+        if steps > _LEAST_STEPS:  # the recorder left frames out: neither rate nor length are the frames'
+            self._own_fps /= steps
+            count = count and round(count / steps)
+        self._interval_s = 1 / (self._own_fps or DEFAULT_FPS)
+        self._origin_s = stamp_s - failures * self._interval_s
+        self.info = SourceInfo(name, "file", size_wh(image), fps or self._own_fps, count)
+
+    def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
+        self._check_open()
+        announced = self.info.frame_count or 0
+        if announced > _LONG and self._own_fps is not None:
+            frames = self._sample_by_seeking(n, announced / self._own_fps, reduce)
+            if len(frames) > n // 2:
+                return frames
+        frames, count = self._sample_in_order(n, announced, reduce)
+        if announced < 0.9 * count or (n - 1) * announced // n >= count:
+            frames, _ = self._sample_in_order(n, count, reduce)
+        return frames
+
+    def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
+        """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
+        frames = []
+        with self._video() as capture:
+            for k in range(n):
+                wanted_s = k / n * duration_s
+                capture.go_to(wanted_s)
+                if not capture.grab() or (image := capture.image()) is None:
+                    continue
+                found_s = capture.stamp_s() - self._origin_s
+                if abs(found_s - wanted_s) < duration_s / n / 2:
+                    index = round(found_s / self._interval_s)
+                    frames.append(self._frame(index, self._time(index, found_s), image, reduce))
+        return frames
+
+    def _sample_in_order(self, n: int, count: int, reduce: Reduce) -> tuple[list[Frame], int]:
+        """Decode everything, keeping n frames of the first `count`; these, and how many there are."""
+        wanted = deque(spread(n, count))
+        frames, index = [], -1
+        with closing(self._slots(None)) as slots:
+            for index, time_s, read in slots:
+                if wanted and wanted[0] <= index and (image := read()) is not None:
+                    frames.append(self._frame(index, time_s, image, reduce))
+                    while wanted and wanted[0] <= index:
+                        wanted.popleft()
+        return frames, index + 1
+
+    def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
+        self._check_open()
+        found: list[Landmark] = []
+        wanted = iter(indices)
+        index = next(wanted, None)
+        keys = deque([0])  # the frames from which a seek may decode
+        try:
+            for number, (stamp_s, is_key) in enumerate(self._packets_in_order()):
+                if is_key:
+                    keys.append(number)
+                while len(keys) > 1 and keys[1] <= number - _BEFORE_SEEK:
+                    keys.popleft()
+                if number == index:
+                    found.append(Landmark(number, stamp_s, keys[0]))
+                    index = next(wanted, None)
+                    if index is None:
+                        break
+        except NotOneToOneError:
+            return None
+        return found
+
+    def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
+        self._check_open()
+        here = -1  # number of the frame that was decoded last
+        with self._video() as capture:
+            for mark in marks:
+                if (here >= mark.key and _advance(capture, mark.stamp_s)) or _seek(capture, mark.stamp_s):
+                    here = mark.frame
+                    yield self._frame(here, mark.stamp_s, capture.image()).image_bgr
+                else:
+                    here = -1
+                    yield from super().images([mark])
+
+    def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
+        found = start
+        if isinstance(start, Position):
+            found = self._find(start)
+        if found is not None:
+            with self._video() as capture:
+                if _seek(capture, found.stamp_s):
+                    stamps = itertools.chain([found.stamp_s], _stamps(capture))
+                    yield from self._read(capture, stamps, found.frame)
+                    return
+        with self._video() as capture:
+            yield from self._read(capture, _stamps(capture), 0)
+
+    def _read(self, capture: Capture, stamps: Iterable[float | None], first_index: int) -> Iterator[Slot]:
+        for index, time_s, decoded in numbered(stamps, self._interval_s, self._origin_s, first_index):
+            self._check_open()
+            yield index, self._time(index, time_s), capture.image if decoded else no_image
+        self._check_open()
+
+    def _time(self, index: int, time_s: float) -> float:
+        return time_s if self._given_fps is None else index / self._given_fps
+
+    def _find(self, start: Position) -> Landmark | None:
+        """The frame at ``start``, from the packets alone: some 3 µs per frame.
+
+        None when these do not tell, or when the start is near: then decoding up to it is exact.
+        """
+        if start.time_s is not None and self._given_fps is not None:
+            start = Position(frame=int(start.time_s * self._given_fps))  # or one more
+        if start.reached(_NEAR, _NEAR * self._interval_s):
+            return None
+        with suppress(NotOneToOneError):
+            for index, (stamp_s, _) in enumerate(self._packets_in_order()):
+                if start.reached(index, stamp_s - self._origin_s):
+                    return Landmark(index, stamp_s, key=0)
+        return None
+
+    def _packets_in_order(self) -> Iterator[tuple[float, bool]]:
+        """Time stamp (s) of each frame in order, and whether it is a key frame, from the packets, but for the
+        last `REORDER` ones.
+
+        NotOneToOneError unless the packets prove to be the frames one to one: all read without failure,
+        their stamps distinct, the first ones equal to those of the frames as decoded.
+        """
+        with self._video() as capture:
+            decoded = list(itertools.islice(_stamps(capture), REORDER))
+        waiting: list[tuple[float, bool]] = []
+        last_s, n_passed = -math.inf, 0
+        with self._packets() as packets:
+            while packets.grab():
+                heapq.heappush(waiting, (packets.stamp_s(), packets.is_key()))
+                if len(waiting) <= REORDER:
+                    continue
+                stamp_s, is_key = heapq.heappop(waiting)
+                if stamp_s - last_s < SHORTEST_S or (n_passed < REORDER and stamp_s != decoded[n_passed]):
+                    raise NotOneToOneError
+                yield stamp_s, is_key
+                last_s = stamp_s
+                n_passed += 1
+
+    def _video(self) -> AbstractContextManager[Capture]:
+        return self._capture(self._path, cv2.CAP_FFMPEG)
+
+    def _packets(self) -> AbstractContextManager[Capture]:
+        """The file as packets that are not decoded: grab() goes to the next one, image() is its bytes."""
+        return self._capture(self._path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+
+
+def _stamps(capture: Capture) -> Iterator[float | None]:
+    """Advance a file frame by frame: its time stamp in seconds, or None where a grab failed."""
+    announced = capture.frame_count() or math.inf
+    n_grabs = failures = 0
+    while failures < (_FAILURES_AT_END if n_grabs < announced else _FAILURES_AT_ANNOUNCED_END):
+        n_grabs += 1
+        if capture.grab():
+            failures = 0
+            yield capture.stamp_s()
+        else:
+            failures += 1
+            yield None
+
+
+def _seek(capture: Capture, stamp_s: float) -> bool:
+    """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
+    for earlier_s in (1, 10, 100):
+        capture.go_to(max(stamp_s - earlier_s, 0))
+        if _advance(capture, stamp_s):
+            return True
+    return False
+
+
+def _advance(capture: Capture, stamp_s: float) -> bool:
+    """Grab up to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
+    here_s = -math.inf
+    while here_s < stamp_s and capture.grab():
+        here_s = capture.stamp_s()
+    return here_s == stamp_s
+
+
+def _spacing_s(packets: Capture) -> float:
+    """Median time in seconds between the next frames; 0.0 where there are not two."""
+    stamps_s = [packets.stamp_s() for _ in range(_SPACED) if packets.grab()]
+    return float(np.median(np.diff(sorted(stamps_s)))) if len(stamps_s) > 1 else 0.0
+
+
+def _is_stuck(capture: Capture, image: np.ndarray, packets: Capture) -> bool:
+    """Whether the first frames come out all alike although their packets say that the picture changes.
+
+    ``image`` is the first one; the rest is read from ``capture`` up to the first that differs, mostly the
+    second. A frame that repeats the one before takes few bytes (half a byte per 16x16 block at most).
+    """
+    alike = 1
+    while alike < _ALIKE and capture.grab():
+        if not np.array_equal(capture.image(), image):
+            return False
+        alike += 1
+    height, width = image.shape[:2]
+    few_bytes = height * width / 512 + 200
+    for _ in range(alike):
+        if packets.grab() and not packets.is_key():
+            packet = packets.image()
+            if packet is not None and packet.size > few_bytes:
+                return True
+    return False
+
+
+def check_file(path: Path) -> None:
+    """What can be said of a file before FFmpeg is asked."""
+    if not path.is_file():
+        raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
+    with input_errors(path, VideoError), path.open("rb") as file:
+        empty = not file.read(1)
+    if empty:
+        raise VideoError(f"{path} is empty (0 bytes); record or copy it again")

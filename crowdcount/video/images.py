@@ -1,0 +1,71 @@
+"""Still images as a source."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ..errors import VideoError
+from ..storage import natural
+from .positions import Position
+from .source import Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, size_wh
+
+IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+
+class ImageSource(VideoSource):
+    """Still images, read one by one."""
+
+    def __init__(self, paths: Sequence[Path], name: str, fps: float | None) -> None:
+        super().__init__(name)
+        if not paths:
+            known = " ".join(sorted(IMAGE_SUFFIXES))
+            below = images_among(Path(name).glob("[!.]*/[!.]*"))
+            advice = "give videos one by one, or their folder to crowdcount batch"
+            if below:
+                advice = f"{below[0].parent} has some: give that"
+            raise VideoError(f"{name} has no image; these are known: {known}; {advice}")
+        self._paths = tuple(paths)
+        first = next((image for path in paths if (image := _read_image(path)) is not None), None)
+        if first is None:
+            raise VideoError(f"{name} holds no image that can be read; check or replace what is there")
+        self.info = SourceInfo(name, "images", size_wh(first), fps, len(paths))
+
+    def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
+        self._check_open()
+        count = len(self._paths)
+        frames = []
+        for k in range(n):
+            for index in range(k * count // n, (k + 1) * count // n):
+                if (image := _read_image(self._paths[index])) is not None:
+                    frames.append(self._frame(index, self._time(index), image, reduce))
+                    break
+        return frames
+
+    def _slots(self, start: Position | None) -> Iterator[Slot]:
+        for index, path in enumerate(self._paths):
+            self._check_open()
+            yield index, self._time(index), lambda path=path: _read_image(path)
+
+    def _time(self, index: int) -> float:
+        return index / (self.info.fps or 1.0)
+
+
+def images_among(paths: Iterable[Path]) -> list[Path]:
+    """Those that are named like images, in natural order: img2 before img10."""
+    return sorted(
+        (path for path in paths if path.suffix.lower() in IMAGE_SUFFIXES), key=lambda path: natural(str(path))
+    )
+
+
+def _read_image(path: Path) -> np.ndarray | None:
+    """(H, W, 3) uint8 BGR image of a file, None if it is missing, damaged or cut off."""
+    try:
+        data = path.read_bytes()
+        # OpenCV 4.10 fills what a cut-off JPEG lacks with grey. It lacks an end marker behind the last scan.
+        if data.startswith(b"\xff\xd8") and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+            return None
+        return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
+    except (OSError, cv2.error):
+        return None

@@ -1,0 +1,166 @@
+"""Cameras and streams.
+
+While FFmpeg opens a stream it reads about a second of it, and then gives these frames at once: their times,
+by this machine's clock, are nearly the same. The stream's own stamps do not tell how far they are behind
+before all are read, and later drift from this clock.
+"""
+
+import itertools
+import math
+import os
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+import cv2
+
+from ..errors import VideoError
+from .capture import Capture
+from .numbering import first_stamp, numbered, numbered_live
+from .positions import Position
+from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
+
+_FAILURES_AT_END = 100  # failed grabs in a row that end a stream
+_RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
+
+
+class LiveSource(VideoSource):
+    """A camera or a stream: opened once, read once."""
+
+    def __init__(self, source: int | str, fps: float | None, timeout_s: float, reconnect_s: float) -> None:
+        self._is_camera = isinstance(source, int)
+        super().__init__(f"camera {source}" if self._is_camera else _without_password(source))
+        if fps is not None:
+            raise VideoError(f"{self._name} keeps its own time; fps is for files and images, leave it out")
+        self._source = source
+        self._timeout_s, self._reconnect_s = timeout_s, reconnect_s
+        self._was_read = False
+        self._opened_at, self._opened = time.monotonic(), datetime.now()
+        self._connect()
+        try:
+            self.info = self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> None:
+        if self._is_camera:
+            self._device = Capture(self._source)
+        else:
+            limit = math.ceil(min(self._timeout_s * 1000, 2**31 - 1))
+            limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
+            self._device = Capture(self._source, cv2.CAP_FFMPEG, limits)
+        self._captures.add(self._device)
+        if self._closed:  # by another thread, meanwhile
+            self._device.release()
+
+    def _start(self) -> SourceInfo:
+        """Wait for the first frame."""
+        waited_s = time.monotonic() - self._opened_at
+        if not self._device.is_open():
+            if self._is_camera:
+                raise VideoError(f"{self._name} cannot be opened; check its number and that it is not in use")
+            problem = "did not answer in time" if waited_s >= self._timeout_s else "cannot be read as a video"
+            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); check the address and the sender")
+        fps = self._device.fps()
+        count = None if self._is_camera else self._device.frame_count()
+        self._is_recorded = count is not None
+        self._interval_s = 1 / (fps or DEFAULT_FPS)
+        self._failures, self._first_stamp_s = first_stamp(self._unbroken_arrivals())
+        image = None if self._first_stamp_s is None else self._device.image()
+        if image is None:
+            raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
+        kind = "camera" if self._is_camera else "stream"
+        opened = None if self._is_recorded else self._opened
+        return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
+
+    def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
+        self._check_open()
+        return []
+
+    def frames(
+        self, start: Position | None = None, end: Position | None = None, every: int = 1
+    ) -> Iterator[Frame]:
+        if self._was_read:
+            raise VideoError(f"{self._name} can be read once only; open it again")
+        selected = super().frames(start, end, every)
+        self._was_read = True
+        return selected
+
+    def _slots(self, start: Position | None) -> Iterator[Slot]:
+        arrivals = itertools.chain([None] * self._failures, [self._first_stamp_s], self._arrivals())
+        if self._is_recorded:
+            origin_s = self._first_stamp_s - self._failures * self._interval_s
+            slots = numbered(arrivals, self._interval_s, origin_s, 0)
+        else:
+            slots = numbered_live(arrivals)
+        for index, time_s, decoded in slots:
+            self._check_open()
+            yield index, time_s, self._device.image if decoded else no_image
+
+    def _arrivals(self) -> Iterator[float | None]:
+        """As `_unbroken_arrivals`, and None where what is live broke off and was opened again."""
+        last_at = time.monotonic()
+        while True:
+            problem, failures = None, 0
+            try:
+                for arrival in self._unbroken_arrivals():
+                    if arrival is None:
+                        failures += 1
+                        continue
+                    yield from [None] * failures  # those at the end are the end
+                    yield arrival
+                    last_at, failures = time.monotonic(), 0
+            except VideoError as error:
+                problem = error
+            if self._is_recorded or not self._open_again(last_at + self._reconnect_s):
+                self._check_open()
+                if problem is not None:
+                    raise problem
+                return
+            yield None
+
+    def _open_again(self, until: float) -> bool:
+        """Open what broke off; False when it could not be opened until then, by the monotonic clock."""
+        while not self._closed and time.monotonic() < until:
+            self._captures.discard(self._device)
+            self._device.release()
+            self._connect()
+            if self._device.is_open():
+                return True
+            time.sleep(_RECONNECT_PAUSE_S)
+        return False
+
+    def _unbroken_arrivals(self) -> Iterator[float | None]:
+        """Advance frame by frame: its time in seconds, or None where a grab failed.
+
+        The time is the container's stamp for a recording, seconds since the opening for what is live.
+        """
+        failures = 0
+        while failures < _FAILURES_AT_END:
+            self._check_open()
+            if failures == 0:
+                waiting_since = time.monotonic()
+            grabbed = self._device.grab()
+            now = time.monotonic()
+            # A stream that broke off still gives what it has of the last frame, but only when time is up.
+            if now - waiting_since >= self._timeout_s:
+                raise VideoError(f"{self._name} sent no frame for {self._timeout_s:g} s; check that it is on")
+            failures = 0 if grabbed else failures + 1
+            if not grabbed:
+                yield None
+            else:
+                yield self._device.stamp_s() if self._is_recorded else now - self._opened_at
+        if self._is_camera:
+            raise VideoError(f"{self._name} sends no more frames; check that it is still plugged in")
+
+
+def is_camera(source: str) -> bool:
+    """Whether a source is the number of a camera: a whole number, not as long as a date, that is no file's
+    name."""
+    return re.fullmatch(r"[0-9]{1,7}", source) is not None and not os.path.exists(source)
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(://[^/?#:@]*:)[^/?#]*@", r"\1***@", url, count=1)

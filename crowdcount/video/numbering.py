@@ -1,0 +1,97 @@
+"""Which number and time each frame of a container or live source has.
+
+A packet that does not decode makes one ``grab()`` return False, and the next call goes on behind it; at
+the end of a file every call returns False. So a pass ends only after many failures in a row, and failures
+behind the last good frame cannot be told from the end: a source ends with its last frame that decodes.
+
+Decoders that reorder frames report the failure up to some frames before the gap appears, so a lost frame is
+placed by the gap in the container's time stamps. A gap without a failed grab is a pause of the recording, not
+a loss.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+
+REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
+SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
+
+
+def numbered(
+    stamps: Iterable[float | None], interval_s: float, origin_s: float, index: int
+) -> Iterator[tuple[int, float, bool]]:
+    """Give every frame of a container its index and its time in seconds, and say whether it decoded.
+
+    ``stamps`` holds the time stamp (s) of each frame that decoded and None for each failed grab,
+    ``interval_s`` is the announced time between frames, ``origin_s`` the stamp of time 0, ``index`` the
+    number of the first frame.
+
+    While all steps between stamps are one interval (but for gaps at failures), every interval missing near a
+    failure is a lost frame: a decoder also drops, silently, frames that depended on the lost one. Once the
+    rate has varied, an interval may be missing because nothing was recorded, and no more frames are taken
+    for lost than grabs failed. Lost frames are spread evenly over their gap. The first stamp that does not
+    increase ends their use: from there on one interval per frame, one lost frame per failed grab.
+    """
+    trusted = regular = True
+    failed = 0  # failures for which no lost frame was found yet
+    since_failure = REORDER
+    shortest_s = math.inf
+    last_s = time_s = None
+    for stamp_s in stamps:
+        if stamp_s is None:
+            failed += 1
+            since_failure = 0
+            continue
+        since_failure += 1
+        if last_s is None:
+            lost = failed
+            now_s = stamp_s - origin_s
+            time_s = now_s - (lost + 1) * interval_s
+        elif trusted and stamp_s - last_s >= SHORTEST_S:
+            now_s = stamp_s - origin_s
+            step_s = stamp_s - last_s
+            intervals = step_s / interval_s
+            lost = 0
+            if since_failure > REORDER:
+                failed = 0
+            elif regular:
+                lost = max(round(intervals) - 1, 0)
+            else:
+                lost = min(failed, max(round(step_s / shortest_s) - 1, 0))
+            regular = regular and abs(intervals - (lost + 1)) < 0.3
+            shortest_s = min(shortest_s, step_s / (lost + 1))
+        else:
+            trusted = False
+            lost = failed
+            now_s = time_s + (lost + 1) * interval_s
+        for k in range(1, lost + 1):
+            yield index, time_s + (now_s - time_s) * k / (lost + 1), False
+            index += 1
+        yield index, now_s, True
+        index += 1
+        failed = max(failed - lost, 0)
+        last_s, time_s = stamp_s, now_s
+
+
+def numbered_live(arrivals: Iterable[float | None]) -> Iterator[tuple[int, float, bool]]:
+    """As `numbered`, of frames timed by the clock: a failed grab is a lost frame, timed as the next one."""
+    failed = index = 0
+    for time_s in arrivals:
+        if time_s is None:
+            failed += 1
+            continue
+        for _ in range(failed):
+            yield index, time_s, False
+            index += 1
+        yield index, time_s, True
+        index += 1
+        failed = 0
+
+
+def first_stamp(stamps: Iterator[float | None]) -> tuple[int, float | None]:
+    """Failed grabs before the first frame that decodes, and its stamp (None: there is none)."""
+    failures = 0
+    for stamp_s in stamps:
+        if stamp_s is not None:
+            return failures, stamp_s
+        failures += 1
+    return failures, None

@@ -1,0 +1,198 @@
+"""What files, images and live sources have in common: frames, what is known beforehand, passes over them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+import cv2
+import numpy as np
+
+from ..errors import VideoError
+from .capture import Capture
+from .positions import Landmark, Position, check_window
+
+DEFAULT_FPS = 25.0  # times frames where a container has neither usable time stamps nor a usable rate
+
+# A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
+# image (None when it does not decode) as long as the next slot was not asked for.
+Slot = tuple[int, float, Callable[[], np.ndarray | None]]
+#: What is made of a sampled image (H, W, 3) uint8 as soon as it is decoded.
+Reduce = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a source.
+
+    ``index`` is its 0-based number in the source, independent of start, end and every; ``time_s`` the seconds
+    since the source's first frame (for a live source since its opening). ``image_bgr`` is (H, W, 3) uint8, or
+    None when the frame could not be decoded. ``flags`` may hold "undecodable" and "resized": the frame had
+    another size than the source's first one, and was brought to that (without regard to the aspect ratio).
+    """
+
+    index: int
+    time_s: float
+    image_bgr: np.ndarray | None
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """What is known of a source before it is read.
+
+    ``kind`` is "file", "images", "camera" or "stream"; ``size_wh`` the size in pixels of the first frame that
+    decodes; ``fps`` the rate in frames per second as given or announced, that of the first frames where a
+    file's are much farther apart than announced, None when missing or absurd; ``frame_count`` the exact
+    number of still images, an estimate for a file, None when unknown; ``name`` the source as it was given,
+    without a URL's password; ``opened`` the local time at which ``time_s`` is 0, of a camera or stream that
+    is timed by this machine's clock, else None.
+    """
+
+    name: str
+    kind: str
+    size_wh: tuple[int, int]
+    fps: float | None
+    frame_count: int | None
+    opened: datetime | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the source is a camera or a stream, whose footage cannot be read again."""
+        return self.kind in ("camera", "stream")
+
+
+def as_it_is(image: np.ndarray) -> np.ndarray:
+    return image
+
+
+def no_image() -> None:
+    return None
+
+
+def size_wh(image: np.ndarray) -> tuple[int, int]:
+    return image.shape[1], image.shape[0]
+
+
+def spread(n: int, count: int) -> list[int]:
+    """Which n of `count` things are evenly spread, from 0; all, of fewer. Of n / 2, every second one of them.
+
+    >>> spread(4, 10), spread(2, 10), spread(4, 3)
+    ([0, 2, 5, 7], [0, 5], [0, 1, 2])
+    """
+    return sorted({k * count // n for k in range(n)})
+
+
+class VideoSource(ABC):
+    """An opened source of frames; made by :func:`open_source`, closed by ``with`` or :meth:`close`.
+
+    Another thread may read it (see :func:`read_ahead`), also while it is closed.
+    """
+
+    info: SourceInfo
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._closed = False
+        self._captures: set[Capture] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free what the source holds; may be called again. A pass that goes on after it gets a VideoError."""
+        self._closed = True
+        while self._captures:
+            self._captures.pop().release()
+
+    def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
+        """Where later passes may start at once: of increasing frame numbers those that the source has.
+
+        None when the source's frames cannot be told apart by their time stamps: then every start costs the
+        decoding of all frames before it.
+        """
+        self._check_open()
+        return None
+
+    def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
+        """The images (H, W, 3) uint8 of landmarks in increasing order; None for one that does not decode.
+
+        They are those that passes from there begin with. Frames between two landmarks that a seek to the
+        later one would decode anew are decoded once.
+        """
+        for mark in marks:
+            with closing(self.frames(mark)) as found:
+                yield next(found).image_bgr
+
+    def frames(
+        self, start: Position | Landmark | None = None, end: Position | None = None, every: int = 1
+    ) -> Iterator[Frame]:
+        """Every ``every``-th frame from ``start`` (included) to ``end`` (excluded), in order.
+
+        Each call starts a pass of its own; a camera or stream can be read once only. A frame that does not
+        decode is yielded without image. VideoError at once when the arguments contradict each other; while
+        reading when no frame lies between start and end, a stream stops answering, or the source is closed.
+        """
+        self._check_open()
+        check_window(start, end, every)
+        return self._select(self._slots(start), start, end, every)
+
+    @abstractmethod
+    def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
+        """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.
+
+        Of each image only ``reduce(image)`` is kept. Which they are, `spread` says.
+
+        A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
+        which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
+        """
+
+    @abstractmethod
+    def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
+        """The source's slots in order, from the first one, or from any at or before ``start``."""
+
+    def _select(
+        self, slots: Iterator[Slot], start: Position | None, end: Position | None, every: int
+    ) -> Iterator[Frame]:
+        first = None
+        with closing(slots):
+            for index, time_s, read in slots:
+                if end is not None and end.reached(index, time_s):
+                    break
+                if start is not None and not start.reached(index, time_s):
+                    continue
+                first = index if first is None else first
+                if (index - first) % every == 0:
+                    image = read()
+                    self._check_open()
+                    yield self._frame(index, time_s, image)
+        if first is None:
+            window = f"between {start or 'its first frame'} and {end or 'its end'}"
+            raise VideoError(f"{self._name} has no frame {window}; choose another start or end")
+
+    def _frame(self, index: int, time_s: float, image: np.ndarray | None, reduce: Reduce = as_it_is) -> Frame:
+        if image is None:
+            return Frame(index, time_s, None, ("undecodable",))
+        if size_wh(image) == self.info.size_wh:
+            return Frame(index, time_s, reduce(image), ())
+        resized = cv2.resize(image, self.info.size_wh, interpolation=cv2.INTER_AREA)
+        return Frame(index, time_s, reduce(resized), ("resized",))
+
+    @contextmanager
+    def _capture(self, *arguments: object) -> Iterator[Capture]:
+        capture = Capture(*arguments)
+        self._captures.add(capture)
+        try:
+            yield capture
+        finally:
+            self._captures.discard(capture)
+            capture.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise VideoError(f"{self._name} was closed; open it again to read it")

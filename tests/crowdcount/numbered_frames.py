@@ -1,0 +1,78 @@
+"""Videos and images that carry their number as black and white blocks: a decoded image proves which it is."""
+
+import os
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+SIZE_WH = (64, 48)
+
+
+def draw(number: int, size_wh: tuple[int, int] = SIZE_WH) -> np.ndarray:
+    """(H, W, 3) image that shows the number, below 4096, in three rows of four blocks, clouded."""
+    bits = number >> np.arange(12).reshape(3, 4) & 1
+    clouds = cv2.resize(np.random.default_rng(number).uniform(0, 60, (12, 16)), SIZE_WH)
+    image = (np.kron(190 * bits, np.ones((16, 16))) + clouds).astype(np.uint8)
+    return cv2.resize(cv2.merge([image] * 3), size_wh, interpolation=cv2.INTER_NEAREST)
+
+
+def number_in(image: np.ndarray) -> int:
+    image = cv2.resize(image, SIZE_WH, interpolation=cv2.INTER_NEAREST)
+    blocks = image.reshape(3, 16, 4, 16, 3).mean(axis=(1, 3, 4)).ravel()
+    return sum(int(mean > 128) << bit for bit, mean in enumerate(blocks))
+
+
+def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0) -> Path:
+    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter_fourcc(*fourcc), fps, SIZE_WH)
+    assert writer.isOpened()
+    for number in range(count):
+        writer.write(draw(number))
+    writer.release()
+    return path
+
+
+def write_images(folder: Path, count: int) -> list[Path]:
+    paths = [folder / f"img{number}.png" for number in range(count)]
+    for number, path in enumerate(paths):
+        cv2.imwrite(str(path), draw(number))
+    return paths
+
+
+def damage(path: Path, frames: list[int]) -> None:
+    """Overwrite the packets of some frames (numbered in the order of decoding) with noise."""
+    data = bytearray(path.read_bytes())
+    capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+    noise = np.random.default_rng(0)
+    number = 0
+    while capture.grab():
+        packet = capture.retrieve()[1].tobytes()
+        if number in frames:
+            if packet not in data:
+                packet = packet[4:]  # H.264 has another prefix in the file than in memory
+            assert data.count(packet) == 1
+            place = data.index(packet)
+            data[place : place + len(packet)] = noise.bytes(len(packet))
+        number += 1
+    capture.release()
+    path.write_bytes(data)
+
+
+def indices(frames) -> list[int]:
+    return [frame.index for frame in frames]
+
+
+def assert_numbered(frames) -> None:
+    """Every image shows the number that the frame has."""
+    assert [number_in(frame.image_bgr) for frame in frames] == [frame.index for frame in frames]
+
+
+def summary(frames) -> list[tuple]:
+    """All that a frame is, in a form that compares."""
+    return [
+        (f.index, f.time_s, f.flags, None if f.image_bgr is None else f.image_bgr.tobytes()) for f in frames
+    ]
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))

@@ -1,0 +1,146 @@
+"""Reading ahead in a second thread."""
+
+import itertools
+import sys
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from crowdcount.errors import VideoError
+from crowdcount.video import open_source, read_ahead
+from tests.crowdcount.numbered_frames import summary, write_video
+
+
+def reading_threads() -> int:
+    return sum(thread.name == "read-ahead" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 100])
+@pytest.mark.parametrize("count", [0, 1, 50])
+def test_read_ahead_keeps_order_and_all(depth, count):
+    with read_ahead(iter(range(count)), depth) as items:
+        assert list(items) == list(range(count))
+    assert reading_threads() == 0
+
+
+def test_read_ahead_of_a_source(tmp_path):
+    path = write_video(tmp_path / "a.avi", 60)
+    with open_source(path) as source:
+        with read_ahead(source.frames(), 4) as frames:
+            ahead = summary(frames)
+        assert ahead == summary(source.frames())
+
+
+def test_read_ahead_works_at_the_same_time_but_not_too_far():
+    fetched = []
+    reached = threading.Event()
+
+    def items():
+        for k in range(100):
+            fetched.append(k)
+            if len(fetched) == 5:
+                reached.set()
+            yield k
+
+    with read_ahead(items(), 3) as ahead:
+        assert next(ahead) == 0
+        assert reached.wait(5)  # one taken, three waiting, one in hand
+        time.sleep(0.05)
+        assert len(fetched) == 5
+    assert reading_threads() == 0
+
+
+def test_error_of_the_source_comes_in_its_place():
+    def items():
+        yield 1
+        yield 2
+        raise VideoError("broken")
+
+    taken = []
+    with pytest.raises(VideoError, match="broken"), read_ahead(items(), 10) as ahead:
+        taken.extend(iter(partial(next, ahead), None))
+    assert taken == [] or taken == [1, 2]
+    assert reading_threads() == 0
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_error_of_the_taker_ends_the_thread_and_closes_the_source(error):
+    closed = []
+
+    def items():
+        try:
+            while True:
+                yield 0
+        finally:
+            closed.append(True)
+
+    generator = items()
+
+    def take():
+        with read_ahead(generator, 2) as ahead:
+            next(ahead)
+            raise error("enough")
+
+    with pytest.raises(error, match="enough"):
+        take()
+    assert reading_threads() == 0
+    assert closed == [True]
+
+
+def test_an_interrupt_at_any_step_of_taking_leaves_no_lock_behind():
+    """The exception of a signal may come between any two steps, inside the standard library too."""
+    ends = []
+
+    def take(step):
+        steps = itertools.count()
+
+        def interrupt(frame, event, argument):
+            if next(steps) == step:
+                raise KeyboardInterrupt  # this ends the tracing
+            return interrupt
+
+        try:
+            with read_ahead(itertools.count(), 1) as ahead:
+                next(ahead)
+                sys.settrace(interrupt)
+                next(ahead)
+                sys.settrace(None)
+        except KeyboardInterrupt:
+            ends.append("interrupted")
+        else:
+            ends.append("whole")
+
+    while "whole" not in ends:
+        taker = threading.Thread(target=take, args=(len(ends),), daemon=True)
+        taker.start()
+        taker.join(10)
+        assert not taker.is_alive(), f"hangs after an interrupt at step {len(ends)}"
+    assert ends.count("interrupted") > 3
+    assert reading_threads() == 0
+
+
+def test_read_ahead_that_nobody_takes_from_ends():
+    with read_ahead(iter(range(100)), 1):
+        pass
+    assert reading_threads() == 0
+
+
+def test_latest_drops_the_oldest():
+    go_on = threading.Event()
+
+    def items():
+        yield from range(10)
+        go_on.set()
+
+    with read_ahead(items(), 2, latest=True) as ahead:
+        assert go_on.wait(5)
+        taken = list(ahead)
+    assert taken == [8, 9]
+    assert reading_threads() == 0
+
+
+def test_depth_below_one():
+    with pytest.raises(ValueError, match="depth must be 1 or more"), read_ahead(iter([]), 0):
+        pass

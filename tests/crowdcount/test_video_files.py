@@ -1,0 +1,488 @@
+"""Video files: OpenCV's, real ones, damaged ones.
+
+Those in clips/ hold numbered frames in forms that OpenCV cannot write: reordered.mkv (60 frames, H.264 with
+B-frames, key frames 30 apart), paused.mkv (50 frames of such a video, after 20 a pause of 12 s, after 30 the
+next ten are left out), shifted.avi (40 frames, MPEG-4 with B-frames, whose time stamps are one frame late and
+end with a 0) and interlaced.ts (6 frames, MPEG-2).
+"""
+
+import itertools
+import math
+import re
+import struct
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.errors import VideoError
+from crowdcount.video import Position, SourceInfo, files, open_source
+from crowdcount.video.capture import Capture
+from tests.crowdcount.numbered_frames import (
+    SIZE_WH,
+    assert_numbered,
+    damage,
+    draw,
+    indices,
+    number_in,
+    summary,
+    write_video,
+)
+
+CLIPS = Path(__file__).parent / "clips"
+OPENCV_VERSION = tuple(int(part) for part in cv2.__version__.split(".")[:2])
+
+
+def key_frames(path: str) -> list[int]:
+    capture = cv2.VideoCapture(path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+    numbers = itertools.takewhile(lambda _: capture.grab(), itertools.count())
+    return [number for number in numbers if capture.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME)]
+
+
+def patch_avi_header(path: Path, **fields: int) -> None:
+    """Overwrite scale, rate or length in the header of an AVI file's video stream."""
+    data = bytearray(path.read_bytes())
+    start = data.index(b"strh") + 8
+    offsets = {"scale": 20, "rate": 24, "length": 32}
+    for name, value in fields.items():
+        struct.pack_into("<I", data, start + offsets[name], value)
+    path.write_bytes(data)
+
+
+def thin_out(path: Path, every: int) -> None:
+    """Leave but every n-th frame in an AVI file, and empty chunks for the others, as recorders do that keep a
+    rate which their camera does not reach."""
+    header, _, movi = path.read_bytes().partition(b"movi")
+    chunks, index, place = b"", b"", 0
+    number = 0
+    while movi.startswith(b"00dc", place):
+        (size,) = struct.unpack_from("<I", movi, place + 4)
+        kept = size if number % every == 0 else 0
+        index += b"00dc" + struct.pack("<III", 16, 4 + len(chunks), kept)
+        chunks += b"00dc" + struct.pack("<I", kept) + movi[place + 8 : place + 8 + kept + kept % 2]
+        place += 8 + size + size % 2
+        number += 1
+    header = header[:-4] + struct.pack("<I", 4 + len(chunks))
+    path.write_bytes(header + b"movi" + chunks + b"idx1" + struct.pack("<I", len(index)) + index)
+
+
+@pytest.mark.parametrize(("name", "fourcc"), [("a.avi", "MJPG"), ("a.avi", "XVID"), ("a.mp4", "mp4v")])
+def test_file_gives_every_frame_once_with_its_time(tmp_path, name, fourcc):
+    path = write_video(tmp_path / name, 40, fourcc, fps=12.5)
+    with open_source(path) as source:
+        assert source.info == SourceInfo(str(path), "file", SIZE_WH, 12.5, 40)
+        frames = list(source.frames())
+        again = list(source.frames())
+    assert indices(frames) == list(range(40))
+    assert_numbered(frames)
+    assert all(frame.flags == () for frame in frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(40) / 12.5, abs=1e-9)
+    assert summary(again) == summary(frames)
+
+
+def test_reordered_frames_come_in_order_of_display():
+    with open_source(CLIPS / "reordered.mkv") as source:
+        frames = list(source.frames())
+    assert indices(frames) == list(range(60))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 25)
+
+
+def test_shifted_stamps_do_not_shift_the_numbers():
+    with open_source(CLIPS / "shifted.avi") as source:
+        frames = list(source.frames())
+    assert indices(frames) == list(range(40))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(40) / 25)
+
+
+def test_paused_recording_keeps_its_times_and_invents_no_frame():
+    with open_source(CLIPS / "paused.mkv") as source:
+        frames = list(source.frames())
+    shown = [*range(30), *range(40, 60)]
+    assert indices(frames) == list(range(50))
+    assert [number_in(frame.image_bgr) for frame in frames] == shown
+    assert [frame.time_s for frame in frames] == pytest.approx([n / 25 + 12 * (n >= 20) for n in shown])
+
+
+def test_given_fps_overrules_the_time_stamps(tmp_path):
+    with open_source(write_video(tmp_path / "a.avi", 10), fps=2) as source:
+        assert source.info.fps == 2
+        assert [frame.time_s for frame in source.frames(start=Position(time_s=1.5))] == [
+            *(1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5)
+        ]
+
+
+@pytest.mark.parametrize("length", [0, 10, 1_000_000, 0xFFFFFFFF])
+def test_announced_frame_count_is_not_trusted(tmp_path, length):
+    if length == 10 and OPENCV_VERSION < (4, 11):
+        pytest.skip("OpenCV 4.10 stops where the header says")
+    path = write_video(tmp_path / "a.avi", 60)
+    patch_avi_header(path, length=length)
+    with open_source(path) as source:
+        assert indices(source.frames()) == list(range(60))
+        assert source.info.frame_count in (None, length)
+
+
+@pytest.mark.parametrize(("scale", "rate"), [(1, 90_000), (1, 0), (0, 1), (1, 1_000_000_000)])
+def test_absurd_rate_is_unknown_and_frames_are_timed_all_the_same(tmp_path, scale, rate):
+    path = write_video(tmp_path / "a.avi", 300)
+    patch_avi_header(path, scale=scale, rate=rate)
+    with open_source(path) as source:
+        assert source.info.fps is None or 0 < source.info.fps <= 240
+        frames = list(source.frames())
+        assert summary(source.frames(start=Position(frame=260))) == summary(frames[260:])
+    assert indices(frames) == list(range(300))
+    steps = np.diff([frame.time_s for frame in frames])
+    assert steps[2:].min() > 1 / 240
+    assert steps.max() < 1
+
+
+def test_rate_and_length_are_those_of_the_frames_where_a_recorder_left_some_out(tmp_path):
+    path = write_video(tmp_path / "a.avi", 300)
+    thin_out(path, 5)
+    with open_source(path) as source:
+        assert (source.info.fps, source.info.frame_count) == (pytest.approx(5), 60)
+        frames = list(source.frames())
+        assert [frame.index for frame in source.sample(12)] == list(range(0, 60, 5))
+    assert indices(frames) == list(range(60))
+    assert [number_in(frame.image_bgr) for frame in frames] == list(range(0, 300, 5))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 5)
+    with open_source(path, fps=10) as source:
+        assert (source.info.fps, source.info.frame_count) == (10, 60)
+
+
+def test_raw_stream_without_stamps_is_timed_by_its_index(tmp_path):
+    path = tmp_path / "a.mjpeg"
+    path.write_bytes(b"".join(cv2.imencode(".jpg", draw(number))[1].tobytes() for number in range(30)))
+    with open_source(path) as source:
+        frames = list(source.frames())
+    assert indices(frames) == list(range(30))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(30) / 25)
+
+
+@pytest.mark.parametrize("start", [Position(frame=300), Position(time_s=12.0)])
+def test_start_behind_the_end_of_a_longer_file(tmp_path, start):
+    with open_source(write_video(tmp_path / "a.avi", 300)) as source:
+        with pytest.raises(VideoError, match="has no frame between"):
+            next(source.frames(start=start))
+        assert indices(source.frames(start=Position(frame=295))) == list(range(295, 300))
+
+
+@pytest.mark.parametrize(("name", "fourcc"), [("a.avi", "XVID"), ("a.mp4", "mp4v"), ("a.webm", "VP80")])
+def test_far_start_is_found_by_seeking_and_exact(tmp_path, name, fourcc):
+    path = write_video(tmp_path / name, 400, fourcc)
+    with open_source(path) as source:
+        frames = list(source.frames())
+        for start in (Position(frame=300), Position(time_s=12.0), Position(time_s=12.01)):
+            found = source._find(start)
+            assert found is not None
+            assert summary(source.frames(start=start)) == summary(frames[found.frame :])
+        assert next(source.frames(start=Position(time_s=12.01))).index == 301
+
+
+@pytest.mark.parametrize("target", [2, 13, 17, 27])
+def test_seeking_is_exact_among_reordered_frames(monkeypatch, target):
+    monkeypatch.setattr(files, "_NEAR", 0)
+    with open_source(CLIPS / "reordered.mkv") as source:
+        frames = list(source.frames())
+        assert source._find(Position(frame=target)) is not None
+        assert summary(source.frames(start=Position(frame=target))) == summary(frames[target:])
+
+
+def test_seeking_is_exact_behind_a_pause(monkeypatch):
+    monkeypatch.setattr(files, "_NEAR", 0)
+    monkeypatch.setattr(files, "REORDER", 8)
+    with open_source(CLIPS / "paused.mkv") as source:
+        frames = list(source.frames())
+        for start in (Position(frame=15), Position(time_s=5.0), Position(frame=25), Position(frame=35)):
+            found = source._find(start)
+            assert found is not None
+            assert summary(source.frames(start=start)) == summary(frames[found.frame :])
+
+
+def test_seeking_is_not_tried_where_packets_are_not_the_frames(monkeypatch):
+    monkeypatch.setattr(files, "_NEAR", 0)
+    monkeypatch.setattr(files, "REORDER", 8)
+    with open_source(CLIPS / "shifted.avi") as source:
+        assert source._find(Position(frame=20)) is None
+        frames = list(source.frames(start=Position(frame=20)))
+    assert indices(frames) == list(range(20, 40))
+    assert_numbered(frames)
+
+
+@pytest.mark.parametrize("fourcc", ["MJPG", "mp4v"])  # every frame a key frame, and every twelfth
+def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, fourcc):
+    with open_source(write_video(tmp_path / "a.avi", 200, fourcc)) as source:
+        frames = list(source.frames())
+        marks = source.landmarks([0, 3, 40, 45, 50, 62, 120, 160])
+        expected = [frames[mark.frame].image_bgr for mark in marks]
+        keys = key_frames(source.info.name)
+        assert [mark.key for mark in marks] == [
+            max(key for key in keys if key <= max(0, mark.frame - 32)) for mark in marks
+        ]
+        assert all(map(np.array_equal, source.images(marks), expected))
+        monkeypatch.setattr(files, "_seek", lambda *_: False)
+        assert all(map(np.array_equal, source.images(marks[4:]), expected[4:]))
+
+
+def test_images_of_landmarks_are_decoded_once_where_a_seek_would_go_back(tmp_path, monkeypatch):
+    """As many frames of footage of one frame per second, whose key frames lie 250 apart, are fetched."""
+    with open_source(write_video(tmp_path / "a.mp4", 400, "mp4v", fps=25.0)) as source:
+        near, far = source.landmarks(range(60, 100, 2)), source.landmarks([60, 330])
+        grab, grabbed = Capture.grab, []
+        monkeypatch.setattr(Capture, "grab", lambda self: grabbed.append(1) or grab(self))
+        assert len(list(source.images(near))) == 20
+        assert len(grabbed) < 100  # 40 from the first to the last; of seeks, each needs 25 at the least
+        grabbed.clear()
+        assert len(list(source.images(far))) == 2
+        assert len(grabbed) < 150
+
+
+@pytest.mark.parametrize("damaged", [[100], [0], [390]])
+def test_far_start_in_a_damaged_file_keeps_the_numbers(tmp_path, damaged):
+    path = write_video(tmp_path / "a.avi", 400)
+    damage(path, damaged)
+    with open_source(path) as source:
+        frames = list(source.frames())
+        assert summary(source.frames(start=Position(frame=320))) == summary(frames[320:])
+
+
+@pytest.mark.parametrize(
+    ("name", "fourcc"), [("a.avi", "MJPG"), ("a.avi", "XVID"), ("a.mp4", "mp4v"), ("a.webm", "VP80")]
+)
+@pytest.mark.parametrize("damaged", [[20], [20, 21, 22, 31], [0]])
+def test_undecodable_frames_keep_their_place(tmp_path, name, fourcc, damaged):
+    path = write_video(tmp_path / name, 40, fourcc)
+    damage(path, damaged)
+    with open_source(path) as source:
+        frames = list(source.frames())
+    lost = [frame for frame in frames if frame.image_bgr is None]
+    # VP8 decodes nothing before its next key frame when the first one is lost.
+    assert indices(lost) == damaged if damaged != [0] else lost[0].index == 0
+    assert all(frame.flags == ("undecodable",) for frame in lost)
+    assert indices(frames) == list(range(40))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(40) / 25)
+    if fourcc == "MJPG":  # the other codecs go on from the wrong picture
+        assert_numbered([frame for frame in frames if frame.image_bgr is not None])
+
+
+@pytest.mark.parametrize("packet", range(31, 40))
+def test_lost_reordered_frame_is_found_by_the_gap(tmp_path, packet):
+    path = tmp_path / "a.mkv"
+    path.write_bytes((CLIPS / "reordered.mkv").read_bytes())
+    damage(path, [packet])
+    with open_source(path) as source:
+        frames = list(source.frames())
+    assert indices(frames) == list(range(60))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 25)
+    lost = [frame.index for frame in frames if frame.image_bgr is None]
+    assert len(lost) <= 1  # none where the decoder conceals the damage
+    for frame in frames[50:]:
+        assert frame.image_bgr is not None
+
+
+def test_some_reordered_frame_is_lost_at_all(tmp_path):
+    """The test above would hold, too, if the damage did nothing."""
+    path = tmp_path / "a.mkv"
+    path.write_bytes((CLIPS / "reordered.mkv").read_bytes())
+    damage(path, [33, 37])
+    with open_source(path) as source:
+        lost = [frame.index for frame in source.frames() if frame.image_bgr is None]
+    assert lost
+    assert 31 <= min(lost) <= max(lost) <= 40
+
+
+def test_skipped_and_lost_frames_go_together(tmp_path):
+    path = write_video(tmp_path / "a.avi", 40)
+    damage(path, [10, 11])
+    with open_source(path) as source:
+        frames = list(source.frames(every=5))
+    assert indices(frames) == [0, 5, 10, 15, 20, 25, 30, 35]
+    assert [frame.index for frame in frames if frame.flags] == [10]
+    assert_numbered([frame for frame in frames if not frame.flags])
+
+
+def test_truncated_file_gives_what_is_there(tmp_path):
+    path = write_video(tmp_path / "a.avi", 60)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+    with open_source(path) as source:
+        frames = list(source.frames())
+    assert 20 < len(frames) < 50
+    assert indices(frames) == list(range(len(frames)))
+    assert_numbered(frames[:-1])
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 shows another picture, and no sign")
+def test_size_change_in_a_video_is_brought_to_the_first_size(tmp_path):
+    path = tmp_path / "a.mjpeg"
+    sizes = [(64, 48), (64, 48), (128, 96), (32, 24), (64, 48)]
+    path.write_bytes(
+        b"".join(cv2.imencode(".jpg", draw(k, size))[1].tobytes() for k, size in enumerate(sizes))
+    )
+    with open_source(path) as source:
+        frames = list(source.frames())
+    assert source.info.size_wh == (64, 48)
+    assert len(frames) == 5
+    assert all(frame.image_bgr.shape == (48, 64, 3) for frame in frames)
+    assert_numbered(frames)
+
+
+def test_interlaced_video_is_read_or_refused_but_never_garbage():
+    """OpenCV 4.13 and later give unwritten memory for it."""
+    if OPENCV_VERSION < (4, 13):
+        with open_source(CLIPS / "interlaced.ts") as source:
+            frames = list(source.frames())
+        assert len(frames) == 6
+        assert_numbered(frames)
+    else:
+        with pytest.raises(VideoError, match=r"interlaced\.ts decodes to one and the same picture"):
+            open_source(CLIPS / "interlaced.ts")
+
+
+def test_still_video_is_no_failure(tmp_path):
+    path = tmp_path / "a.mp4"
+    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter_fourcc(*"mp4v"), 25, SIZE_WH)
+    for _ in range(30):
+        writer.write(np.zeros((48, 64, 3), np.uint8))
+    writer.release()
+    with open_source(path) as source:
+        assert len(list(source.frames())) == 30
+
+
+def test_video_of_undecodable_frames_is_refused(tmp_path):
+    path = write_video(tmp_path / "a.avi", 20)
+    damage(path, list(range(20)))
+    with pytest.raises(VideoError, match=r"a\.avi has no frame that decodes"):
+        open_source(path)
+
+
+@pytest.mark.parametrize(("announced", "failures"), [(0, 10_000), (60, 1_000), (100, 1_000), (5_000, 4_940)])
+def test_the_end_of_a_file_is_waited_for_longer_before_the_announced_one(
+    tmp_path, monkeypatch, announced, failures
+):
+    path = write_video(tmp_path / "a.avi", 60)
+    damage(path, list(range(20, 50)))
+    patch_avi_header(path, length=announced)
+    grabbed = []
+    grab = Capture.grab
+    monkeypatch.setattr(Capture, "grab", lambda self: grabbed.append(1) or grab(self))
+    with open_source(path) as source:
+        grabbed.clear()
+        frames = list(source.frames())
+    assert indices(frames) == list(range(60))
+    assert len(grabbed) == 60 + failures
+
+
+@pytest.mark.parametrize("n", [1, 7, 40, 100])
+def test_sample_of_a_short_file(tmp_path, n):
+    path = write_video(tmp_path / "a.avi", 40)
+    damage(path, [20])
+    with open_source(path) as source:
+        frames = source.sample(n)
+        assert summary(source.sample(n)) == summary(frames)
+    assert len(frames) == min(n, 39)
+    assert_numbered(frames)
+    assert np.diff(indices(frames)).max(initial=1) <= 2 * math.ceil(40 / n)
+
+
+@pytest.mark.parametrize("long", [10, 100], ids=["seeking", "in order"])
+def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, long):
+    monkeypatch.setattr(files, "_LONG", long)
+    path = write_video(tmp_path / "a.mp4", 40, "mp4v")
+    with open_source(path) as source:
+        whole, reduced = source.sample(6), source.sample(6, lambda image: image[::2, ::2].copy())
+    assert indices(reduced) == indices(whole)
+    assert all((r.image_bgr == w.image_bgr[::2, ::2]).all() for r, w in zip(reduced, whole, strict=True))
+
+
+@pytest.mark.parametrize("n_frames", [20, 50, 90, 200, 333])
+def test_half_as_large_a_sample_is_every_second_frame(tmp_path, n_frames):
+    with open_source(write_video(tmp_path / "a.avi", n_frames)) as source:
+        half, whole = indices(source.sample(30)), indices(source.sample(60))
+    expected = min(60, n_frames)
+    assert len(whole) == expected
+    assert half == [whole[k] for k in sorted({k * expected // 30 for k in range(30)})]
+
+
+def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
+    path = write_video(tmp_path / "a.mp4", 400, "mp4v")
+    with open_source(path) as source:
+        source_slots = source._slots
+        monkeypatch.setattr(files, "_LONG", 399)
+        monkeypatch.setattr(source, "_slots", lambda start: pytest.fail("decoded everything"))
+        frames = source.sample(8)
+        monkeypatch.setattr(source, "_slots", source_slots)
+        assert indices(frames) == pytest.approx(np.arange(0, 400, 50), abs=2)
+        assert_numbered(frames)
+        assert summary(source.sample(8)) == summary(frames)
+
+
+@pytest.mark.parametrize("length", [90, 500, 1_000_000])
+def test_sample_does_not_believe_the_announced_length(tmp_path, length):
+    path = write_video(tmp_path / "a.avi", 60)
+    with open_source(path) as source:
+        right = indices(source.sample(6))
+    patch_avi_header(path, length=length)
+    with open_source(path) as source:
+        frames = source.sample(6)
+    assert indices(frames) == right
+    assert len(frames) == 6
+    assert frames[-1].index > 40
+    assert_numbered(frames)
+
+
+def test_sample_fetches_few_images_more_than_it_keeps(tmp_path, monkeypatch):
+    path = write_video(tmp_path / "a.avi", 100)
+    fetched = []
+    monkeypatch.setattr(Capture, "image", lambda self, image=Capture.image: fetched.append(1) or image(self))
+    with open_source(path) as source:
+        fetched.clear()
+        assert len(source.sample(6)) == 6
+    assert len(fetched) == 6
+
+
+def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
+    """Seeks to the first frames of a transport stream all end at the first one that is met."""
+    monkeypatch.setattr(files, "_LONG", 10)
+    with open_source(write_video(tmp_path / "a.ts", 100, "MPG2")) as source:
+        sample = source.sample(40)
+    assert 30 < len(sample) <= 40
+    assert np.diff(indices(sample)).min() > 0
+    assert_numbered(sample)
+
+
+def test_sample_of_a_recording_with_a_long_pause(monkeypatch):
+    monkeypatch.setattr(files, "_LONG", 10)
+    with open_source(CLIPS / "paused.mkv") as source:
+        sample = source.sample(8)
+    assert len(sample) == 8
+    assert np.diff(indices(sample)).min() >= 4
+
+
+def test_real_footage(data_dir):
+    with open_source(data_dir / "pets2009" / "vtest.avi") as source:
+        assert (source.info.size_wh, source.info.fps) == ((768, 576), 10.0)
+        frames = source.frames(every=100)
+        assert [(frame.index, round(frame.time_s, 6)) for frame in frames] == [
+            (index, index / 10) for index in range(0, 795, 100)
+        ]
+        sequential = next(source.frames(start=Position(frame=200)))
+    assert sequential.index == 200
+    for name, count in (("TUD-Campus", 71), ("TUD-Stadtmitte", 179)):
+        with open_source(data_dir / "tud" / name / f"{name}.mp4") as source:
+            assert indices(source.frames()) == list(range(count))
+    with open_source(data_dir / "mall" / "frames") as source:
+        assert source.info.frame_count == 2000
+        assert next(source.frames(start=Position(frame=1999))).index == 1999
+
+
+def test_real_footage_seeks_exactly(data_dir):
+    with open_source(data_dir / "pets2009" / "vtest.avi") as source:
+        start = Position(frame=700)
+        assert source._find(start) is not None
+        sought = next(source.frames(start=start))
+        plain = next(frame for frame in source.frames(every=700) if frame.index == 700)
+    assert summary([sought]) == summary([plain])
+    assert re.fullmatch(r".*vtest\.avi", source.info.name)

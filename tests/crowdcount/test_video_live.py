@@ -1,0 +1,218 @@
+"""Streams from loopback servers, and cameras that are absent."""
+
+import socket
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from crowdcount.errors import VideoError
+from crowdcount.video import Position, open_source
+from tests.crowdcount.numbered_frames import (
+    SIZE_WH,
+    assert_numbered,
+    draw,
+    indices,
+    number_in,
+    open_descriptors,
+    write_video,
+)
+from tests.crowdcount.rtsp import send_rtsp
+
+
+def test_patience_of_years_is_more_than_opencv_can_be_told():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"rtsp://127.0.0.1:{free.getsockname()[1]}/live"
+        with pytest.raises(VideoError, match="cannot be read as a video"):
+            open_source(url, timeout_s=1e9)
+
+
+def test_absent_camera():
+    for source in (97, "97"):
+        with pytest.raises(VideoError, match="camera 97 cannot be opened"):
+            open_source(source)
+
+
+def say_nothing(connection):
+    pass
+
+
+def send_part(data: bytes, share: float):
+    def answer(connection):
+        connection.recv(65536)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: video/x-msvideo\r\nContent-Length: {len(data)}\r\n\r\n"
+        connection.sendall(head.encode() + data[: int(len(data) * share)])
+
+    return answer
+
+
+@pytest.mark.parametrize("scheme", ["rtsp", "http", "tcp"])
+def test_stream_that_never_answers(scheme, serving):
+    with serving(say_nothing) as port:
+        threads, descriptors = threading.active_count(), open_descriptors()
+        began = time.monotonic()
+        with pytest.raises(VideoError, match=r"did not answer in time \([0-9.]+ s\)"):
+            open_source(f"{scheme}://127.0.0.1:{port}/live", timeout_s=0.5)
+        assert 0.5 <= time.monotonic() - began < 5
+        assert threading.active_count() <= threads + 1  # the server's
+        assert open_descriptors() <= descriptors + 1
+
+
+def test_stream_that_sends_its_head_only(tmp_path, serving):
+    data = write_video(tmp_path / "a.avi", 20).read_bytes()
+    with serving(send_part(data, 0.05)) as port, pytest.raises(VideoError, match="did not answer in time"):
+        open_source(f"http://127.0.0.1:{port}/a.avi", timeout_s=0.5)
+
+
+def test_stream_that_stops_in_the_middle(tmp_path, serving):
+    data = write_video(tmp_path / "a.avi", 60).read_bytes()
+    with serving(send_part(data, 0.5)) as port:
+        descriptors = open_descriptors()
+        read = []
+        with open_source(f"http://127.0.0.1:{port}/a.avi", timeout_s=0.5) as source:
+            began = time.monotonic()
+            with pytest.raises(VideoError, match=r"sent no frame for 0\.5 s"):
+                read.extend(source.frames())
+            assert time.monotonic() - began < 5
+        assert open_descriptors() <= descriptors + 1
+    assert 10 < len(read) < 40
+    assert_numbered(read)
+
+
+def test_recording_over_http(tmp_path):
+    write_video(tmp_path / "a.mp4", 40, "mp4v")
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        url = f"http://user:secret@127.0.0.1:{server.server_port}/a.mp4"
+        with open_source(url, timeout_s=5) as source:
+            assert source.info.kind == "stream"
+            assert source.info.size_wh == SIZE_WH
+            assert "secret" not in source.info.name
+            assert source.sample(5) == []
+            frames = list(source.frames(start=Position(frame=10), every=3))
+            with pytest.raises(VideoError, match="once only"):
+                source.frames()
+        with pytest.raises(VideoError) as caught:
+            open_source(url.replace("a.mp4", "b.mp4"), timeout_s=5)
+        assert "secret" not in str(caught.value)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert indices(frames) == list(range(10, 40, 3))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(10, 40, 3) / 25)
+    assert_numbered(frames)
+
+
+@pytest.mark.parametrize("url", ["rtsp://me:se@cr:et@[gate/live", "rtsp://:se@cr:et@[gate"])
+def test_an_address_that_is_none_is_refused_without_its_password(url):
+    with pytest.raises(VideoError, match=r"^rtsp://(me)?:\*\*\*@\[gate.* cannot be read as a video"):
+        open_source(url)
+
+
+def test_live_stream_is_timed_by_the_clock(serving, send_live):
+    with serving(send_live(map(draw, range(1000)), interval_s=0.01)) as port:
+        began = time.monotonic()
+        with open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source:
+            assert source.info.frame_count is None
+            frames = list(source.frames(end=Position(frame=20)))
+        took_s = time.monotonic() - began
+    assert indices(frames) == list(range(20))
+    assert_numbered(frames)
+    times = [frame.time_s for frame in frames]
+    assert times == sorted(times)
+    assert 0 < times[0] < times[-1] < took_s
+
+
+def test_rtsp_camera_is_read_to_its_end(serving):
+    with (
+        serving(send_rtsp([draw(k) for k in range(40)], interval_s=0.01)) as port,
+        open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=5) as source,
+    ):
+        assert source.info.kind == "stream"
+        assert source.info.size_wh == SIZE_WH
+        frames = list(source.frames())
+    assert len(frames) >= 39  # the decoder may keep the last one
+    assert_numbered(frames)
+    times = [frame.time_s for frame in frames]
+    assert times == sorted(times)
+
+
+def test_rtsp_camera_that_falls_silent(serving):
+    def images():
+        yield from (draw(k) for k in range(20))
+        time.sleep(3)
+
+    with (
+        serving(send_rtsp(images(), interval_s=0.01)) as port,
+        open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1) as source,
+    ):
+        read = []
+        began = time.monotonic()
+        with pytest.raises(VideoError, match=r"sent no frame for 1 s"):
+            read.extend(source.frames())
+        assert time.monotonic() - began < 2.9
+    assert len(read) >= 19
+
+
+def test_camera_that_breaks_off_is_opened_again(serving):
+    calls = []
+
+    def answer(connection):
+        first = 30 * len(calls)
+        calls.append(first)
+        send_rtsp([draw(first + k) for k in range(30)], interval_s=0.01)(connection)
+
+    with serving(answer) as port:
+        url = f"rtsp://127.0.0.1:{port}/live"
+        with open_source(url, timeout_s=5, reconnect_s=20) as source:
+            frames = list(source.frames(end=Position(frame=70)))
+        assert calls == [0, 30, 60]
+        broken = [frame.index for frame in frames if frame.image_bgr is None]
+        assert indices(frames) == list(range(70))
+        assert broken == [30, 61]
+        numbers = [number_in(frame.image_bgr) for frame in frames if frame.image_bgr is not None]
+        assert numbers == list(range(68))
+        times = [frame.time_s for frame in frames]
+        assert times == sorted(times)
+
+
+def test_camera_that_stays_away_is_given_up(serving):
+    with serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01)) as port:
+        source = open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1, reconnect_s=2)
+        frames = source.frames()
+        next(frames)
+    began = time.monotonic()
+    with source:
+        assert all(frame.index < 20 for frame in frames)
+        assert 1.5 < time.monotonic() - began < 5
+        with pytest.raises(VideoError, match="once only"):
+            source.frames()
+
+
+def test_closing_ends_the_trials_to_reconnect(serving):
+    with serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01)) as port:
+        source = open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1, reconnect_s=60)
+        frames = source.frames()
+        next(frames)
+    threading.Timer(1, source.close).start()
+    began = time.monotonic()
+    with pytest.raises(VideoError, match="was closed"):
+        list(frames)
+    assert time.monotonic() - began < 10
+
+
+def test_live_source_has_no_fps_of_its_users_choice():
+    with pytest.raises(VideoError, match="leave it out"):
+        open_source("rtsp://127.0.0.1:1/x", fps=25)

@@ -78,13 +78,23 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     digest.update(repr((description, *settings)).encode())
     for array in arrays.values():
         digest.update(array.tobytes())
-    for file in [*_source_files(source), *sorted(Path(features.__file__).parent.glob("*.py"))]:
+    for file in _source_files(source):
         with file.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
-    for name in ("scene", "video", "overview", "pipeline", "alarm/measuring", "learning/local_counts",
-                 "learning/measuring", "learning/witnesses"):  # fmt: skip
-        digest.update((Path(__file__).parent.parent / f"{name}.py").read_bytes())
+    for file in _code():
+        digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _code() -> Iterator[Path]:
+    """The files whose change may change what is measured."""
+    here = Path(__file__).parent
+    yield from sorted(Path(features.__file__).parent.glob("*.py"))
+    yield from sorted((here.parent / "video").glob("*.py"))
+    for name in ("scene", "overview", "pipeline", "counting", "alarm/measuring"):
+        yield here.parent / f"{name}.py"
+    for name in ("local_counts", "measuring", "witnesses"):
+        yield here / f"{name}.py"
 
 
 def _source_files(source) -> Iterator[Path]:

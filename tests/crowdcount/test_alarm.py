@@ -410,7 +410,9 @@ def test_an_alarm_is_trained_on_a_video(clip, alarm_file):
         load_model(path)
 
 
-@pytest.mark.parametrize("name", ["alarm/measuring", "learning/measuring", "pipeline"])
+@pytest.mark.parametrize(
+    "name", ["alarm/measuring", "learning/measuring", "pipeline", "counting", "video/files"]
+)
 def test_features_that_other_code_measured_are_not_taken_from_the_cache(clip, monkeypatch, name):
     path, _, scene = clip
     known = cache._key(path, load_scene(scene), ("alarm",))

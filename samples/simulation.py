@@ -33,6 +33,8 @@ VISIBLE_SHARE = 0.05
 _SCALE_STEP = 1.16  # sprites are drawn at these steps of scale and shrunk to the exact one
 _YAW_STEP = np.pi / 12
 _DEPRESSION_STEP = 0.1
+# Radians: seen from farther above, a person's outline tells no more of the stature that the shadow goes with.
+_STEEPEST_OUTLINE = np.pi / 3
 _NOISE_FIELDS = 3
 
 
@@ -354,7 +356,9 @@ class _Canvas:
         factor = scale / sprite.pixels_per_metre
         foot = np.array([column + MARGIN, row + MARGIN])
         light = self._light_at(foot)
-        self._shadow(sprite, factor, foot, placement.depth, depression, person.stature)
+        seen = min(depression, _STEEPEST_OUTLINE)
+        outline = sprite if seen == depression else cast.sprite(number, person, placement, seen, scale)
+        self._shadow(outline, factor, foot, placement.depth, depression, seen)
         if self._spec.reflection > 0:
             self._reflection(sprite, factor, foot, light)
         corner = np.floor(foot - factor * np.array(sprite.ground_xy)).astype(int)
@@ -435,8 +439,9 @@ class _Canvas:
             self._picture[box], cv2.cvtColor(kept, cv2.COLOR_GRAY2BGR), scale=1 / 255
         )
 
-    def _shadow(self, sprite: Sprite, factor: float, foot, depth: float, depression: float, stature: float):
-        """The dark patch where the feet meet the ground, and the shadow that the sun casts along it."""
+    def _shadow(self, sprite: Sprite, factor: float, foot, depth: float, depression: float, seen: float):
+        """The dark patch where the feet meet the ground, and the shadow that the sun casts along it: the
+        outline of a sprite that is `seen` under the ground's depression, or a lesser one."""
         scale = sprite.pixels_per_metre * factor
         spread = np.array([0.6, max(0.2, 0.6 * np.sin(depression))]) * scale
         size = np.maximum(2, np.ceil(2 * spread)).astype(int)
@@ -450,7 +455,7 @@ class _Canvas:
         if strength <= 0 or self._light_at(foot) < 0.75:
             return
         right, away = self._spec.sun
-        along = factor / np.cos(depression)  # pixels of stature per sprite pixel of height
+        along = factor / np.cos(seen)  # pixels of stature per sprite pixel of height
         move = np.array([[factor, -right * along], [0.0, away * np.sin(depression) * along]])
         image = sprite.image[..., 3]
         height, width = image.shape

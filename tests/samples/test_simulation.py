@@ -164,6 +164,18 @@ def test_shadows_and_reflections_change_the_floor_and_belong_to_nobody(change):
         assert difference.max() <= 10
 
 
+def test_shadows_seen_from_straight_above_are_about_as_long_as_people_are_tall():
+    area = people = 0
+    for seed in range(3, 7):
+        spec = preset("overhead", seed, people=4.0, **SMALL | PLAIN | {"cast_shadow": 0.5, "sun": (1.2, 0.3)})
+        simulation = Simulation(spec)
+        frame, empty = next(simulation.frames()), next(Simulation(replace(spec, people=0.0)).frames())
+        darker = cv2.subtract(empty.image_bgr, frame.image_bgr).max(axis=2)[frame.label_map == 0] > 10
+        area += np.count_nonzero(darker) / simulation.ground.pixels_per_metre(120) ** 2
+        people += frame.count
+    assert 0.1 < area / people < 0.5  # square metres: .3; 1.4 when they were as long as a street is wide
+
+
 def test_the_same_spec_gives_the_same_bits_and_another_seed_another_scene():
     spec = replace(random_spec(11, size_wh=(320, 240)), n_frames=3, people=6.0)
     simulation = Simulation(spec)

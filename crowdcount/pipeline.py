@@ -16,7 +16,7 @@ from features.edges import edge_features
 from features.foreground import EmptyScene, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
-from features.images import Closing, reduced, with_sharpness
+from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
@@ -45,8 +45,7 @@ ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + SILHOUETTE + LBP)
 #: alone 2.6) and a quiet street (.6, alone .9); a single grid did worse on one of them.
 GRIDS = ((1, 1), (3, 2), (6, 5))
 #: A picture whose brightness differs by fewer grey levels shows nobody, as foreground differs from the empty
-#: scene by at least so many. Left out are noise, by looking at an eighth of the rows and columns, and the
-#: time that a camera writes into its picture: the darkest and brightest 2 %.
+#: scene by at least so many: a covered lens, no light, or too much.
 BLANK_RANGE = 10
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
@@ -97,15 +96,6 @@ def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[in
     scale = min(1.0, person_height / typical)
     width, height = scene.size_wh
     return max(32, round(width * scale)), max(32, round(height * scale))
-
-
-def is_blank(grey: np.ndarray) -> bool:
-    """Whether brightness (h, w) uint8 is nearly the same all over: a covered lens, no light, or too much."""
-    height, width = grey.shape
-    values = cv2.resize(grey, (width // 8, height // 8), interpolation=cv2.INTER_LINEAR).ravel()
-    few = len(values) // 50
-    values = np.partition(values, (few, len(values) - 1 - few))
-    return int(values[-1 - few]) - int(values[few]) < BLANK_RANGE
 
 
 def cell_grid(scene: Scene) -> tuple[int, int]:
@@ -228,7 +218,7 @@ class Pipeline:
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         measured = self._features(frame, grey, figures, foreground.light)
-        found = {"blank": is_blank(grey), "frozen": self._freeze.see(frame_bgr)}
+        found = {"blank": contrast_of(frame) < BLANK_RANGE, "frozen": self._freeze.see(frame_bgr)}
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from features.foreground import EmptyScene
 from features.images import resized
+from features.light import showing_something
 from features.perspective import (
     MAX_SLOPE,
     MIN_SLOPE,
@@ -399,8 +400,8 @@ def estimate_scene(
     ----------
     frames_bgr : iterable of (H, W, 3) uint8
         Frames spread over the footage, in order, reduced by `for_estimation` or not; 60 to 200 are enough,
-        and fewer than 8 give the typical camera. People are looked for in the whole frame, whatever the ROI:
-        heads often reach out of it.
+        and fewer than 8, black ones aside, give the typical camera. People are looked for in the whole
+        frame, whatever the ROI: heads often reach out of it.
     size_wh : (int, int)
         Width and height of the frames, pixels.
     polygons : polygons ((x, y), …), optional
@@ -417,7 +418,7 @@ def estimate_scene(
         When the ROI is empty or outside the frame.
     """
     scene = scene_from(size_wh, polygons)
-    frames = [for_estimation(frame) for frame in frames_bgr]
+    frames = showing_something(for_estimation(frame) for frame in frames_bgr)
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     estimate = estimate_height_line(frames)

@@ -18,7 +18,7 @@ import numpy as np
 
 from .camera import CameraWatch
 from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
-from .light import Light, LightMeter, coloured_alike
+from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .motion import LOW_RATE_FPS
 
 #: A person who stands still melts into the background after about this time, seconds.
@@ -207,12 +207,17 @@ class MedianBackground:
         return self.n_frames % self._window_step == 0
 
     def keep(self, evened_bgr: np.ndarray) -> None:
-        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is full or due."""
+        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is full or due.
+
+        Black frames and the like take part in the first alone."""
         self._window.append(evened_bgr)
         if len(self._window) < self._due:
             return
         window = list(self._window)
-        self.learn(np.stack(window))
+        shown = [frame for frame in window if not shows_nothing(frame)]
+        self._window.clear()
+        if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
+            self.learn(np.stack(shown))
         is_full = len(window) == LEARNING_FRAMES
         self._window.extend(window[LEARNING_FRAMES // 2 :] if is_full else window)
         self._due = LEARNING_FRAMES if is_full else min(2 * len(window), LEARNING_FRAMES)
@@ -455,12 +460,12 @@ class Segmenter:
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
-            Of more than `LEARNING_FRAMES`, every second, third, … is used; of footage of day and night, those
-            coloured like the first, or grey.
+            Black ones and the like are left out, unless all are. Of more than `LEARNING_FRAMES`, every
+            second, third, … is used; of footage of day and night, those coloured like the first, or grey.
         for_now : bool
             They are of one moment, see `MedianBackground.learn`.
         """
-        frames_bgr = coloured_alike(frames_bgr)
+        frames_bgr = coloured_alike(showing_something(frames_bgr))
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
@@ -498,6 +503,10 @@ class Segmenter:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
         frame_bgr = self._without_rain(frame_bgr)
+        if shows_nothing(frame_bgr):  # a cable or a decoder failed: scene and light are as before
+            if self.empty is not None and self._model.see():
+                self._keep(frame_bgr)
+            return Foreground(np.zeros(self.roi.shape, bool), self._flags(), self._light, frame_bgr)
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
         if self._learning_for and self._n_frames % self._learning_step == 0:
@@ -540,12 +549,14 @@ class Segmenter:
                 or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
             ):
                 self._learning_for = "light_change"
+        flags = self._flags() or (("noisy",) if _is_noisy(self._light) else ())
+        return Foreground(foreground, flags, self._light, frame_bgr)
+
+    def _flags(self) -> tuple[str, ...]:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved or self._shaken:
             flags.add("camera_moved")
-        if not flags and _is_noisy(self._light):
-            flags.add("noisy")
-        return Foreground(foreground, tuple(sorted(flags)), self._light, frame_bgr)
+        return tuple(sorted(flags))
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""

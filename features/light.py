@@ -8,7 +8,7 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-from .images import medians
+from .images import contrast_of, medians
 from .tones import DARK, SATURATED, ToneCurve, ToneMeter
 
 #: Local light is seen in a grid of this many blocks, in each through SAMPLES x SAMPLES pixels.
@@ -25,6 +25,8 @@ _LEAST_SHARE = 0.02
 #: A pixel has colour whose channels differ by more than so many grey levels, fewer in less light but at least
 #: so many. A picture has none where fewer pixels do than the first share, some where more than the second.
 _COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
+#: Of one colour is a picture whose brightness differs by fewer grey levels than this.
+_LEAST_CONTRAST = 3
 #: One pixel of so many tells whether a frame has colours.
 _STRIDE = 17
 
@@ -173,6 +175,20 @@ class LightMeter:
         left = float(np.mean(np.minimum(deviations, LARGEST_DRIFT) * level))
         deviations = (deviations * level)[is_drift]
         return local, float(medians(deviations[None])[0]) if len(deviations) else 0.0, left
+
+
+def shows_nothing(image_bgr: np.ndarray) -> bool:
+    """Whether an image (H, W, 3) uint8 is of one colour, dark or saturated in a channel: black, white, or the
+    blue of a lost signal. The dark has some contrast, and an even floor does show something."""
+    if contrast_of(image_bgr) >= _LEAST_CONTRAST:
+        return False
+    return not _is_usable(np.median(image_bgr.reshape(-1, 3), axis=0)[:, None])[0]
+
+
+def showing_something(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """The images (H, W, 3) uint8 but those that show nothing; all of them where none shows anything."""
+    images_bgr = list(images_bgr)
+    return [image for image in images_bgr if not shows_nothing(image)] or images_bgr
 
 
 def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:

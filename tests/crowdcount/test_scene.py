@@ -481,6 +481,14 @@ class TestEstimate:
         assert not scene.roi[100, 100]
         assert "estimated" in scene.describe()[1]
 
+    def test_black_frames_tell_nothing(self):
+        size_wh = (320, 240)
+        frames = list(walking(30, size_wh, 0.3, 10.0, np.random.default_rng(0)))
+        black = [np.zeros((240, 320, 3), np.uint8)] * 60
+        scene = estimate_scene(black + frames, size_wh)
+        assert scene.height_reliability > 0.6
+        assert same(scene, estimate_scene(frames, size_wh))
+
     @pytest.mark.parametrize("n_frames", [0, 3, 20])
     def test_without_motion_the_typical_camera_is_assumed(self, n_frames):
         frame = np.random.default_rng(0).integers(0, 256, (120, 160, 3)).astype(np.uint8)

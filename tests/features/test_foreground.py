@@ -762,3 +762,62 @@ class TestShadow:
 
     def test_of_no_pixels(self):
         assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)
+
+
+class TestLostSignal:
+    """Black frames, white ones, and the blue that a recorder shows tell nothing of scene or light."""
+
+    LOST = ((0, 0, 0), (255, 255, 255), (255, 0, 0))
+
+    def lost(self, colour):
+        return np.full((HEIGHT, WIDTH, 3), colour, np.uint8)
+
+    @pytest.mark.parametrize("colour", LOST)
+    @pytest.mark.parametrize("gain", [1.0, 0.7])
+    def test_between_others_they_change_nothing(self, empty_scene, colour, gain):
+        segmenter, camera = empty_scene(10.0)
+        for _ in range(20):
+            segmenter.apply(camera(gain=gain))
+        for _ in range(60):  # learns, if it must, in that light
+            before = segmenter.apply(camera(gain=gain)).flags
+        assert before == ()
+        for _ in range(3):
+            found = segmenter.apply(self.lost(colour))
+            assert found.flags == ()
+            assert not found.mask.any()
+        person = person_mask(80, 75)
+        for _ in range(20):
+            found = segmenter.apply(camera(person, gain=gain))
+            assert found.flags == ()
+            assert overlap(found.mask, person) > 0.8
+
+    @pytest.mark.parametrize("colour", LOST)
+    @pytest.mark.parametrize("any_scene", [False, True])
+    def test_among_those_to_learn_from_they_are_left_out(self, colour, any_scene):
+        camera, person = Camera(), person_mask(80, 75)
+        segmenter = Segmenter(10.0, ROI, any_scene)
+        segmenter.learn([self.lost(colour)] * 40 + [camera() for _ in range(20)])
+        found = segmenter.apply(camera(person))
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.8
+
+    def test_at_the_beginning_of_a_stream_it_is_waited_for_others(self):
+        camera, person = Camera(), person_mask(80, 75)
+        segmenter = Segmenter(10.0, ROI)
+        for frame in [self.lost((0, 0, 0))] * 60 + [camera() for _ in range(50)]:
+            found = segmenter.apply(frame)
+        assert found.flags == ()
+        assert overlap(segmenter.apply(camera(person)).mask, person) > 0.8
+
+    def test_hours_of_them_are_not_learnt(self, empty_scene):
+        segmenter, camera = empty_scene(1 / 20)  # each frame is kept
+        for _ in range(200):
+            assert segmenter.apply(self.lost((0, 0, 0))).flags == ()
+        person = person_mask(80, 75)
+        found = segmenter.apply(camera(person))
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.8
+
+    def test_where_all_are_black_nobody_is_found(self):
+        segmenter = learnt(10.0, [self.lost((0, 0, 0))] * 20)
+        assert not segmenter.apply(self.lost((0, 0, 0))).mask.any()

@@ -1,13 +1,11 @@
 """What the commands on footage do, for any caller: read what is given, work, write files, tell a watcher."""
 
 import glob
-import math
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +21,7 @@ from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
 from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
-from .results import COLUMNS, FORMATS, FrameCount, check_format, open_writer
+from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
 from .video import is_camera, open_source
@@ -80,64 +78,6 @@ class CountJob:
     def growing_files(self) -> list[Path]:
         """What is written frame by frame."""
         return [path for path in self.files if path not in (self.plot, self.scene)]
-
-
-@dataclass
-class CountSummary:
-    """What a source's counts come to.
-
-    Attributes
-    ----------
-    frames : int
-        Frames counted, those that could not be decoded included.
-    peak : FrameCount or None
-        The first frame with the highest count, of the reliable ones if there are any; None when no frame
-        could be decoded.
-    flags : Counter of str
-        Number of frames that carry each flag.
-    expected : int or None
-        Frames that there should have been, as the file states its length, where it ends early; else None.
-    dropped : int
-        Frames that were left out to keep up with a camera or stream.
-    start_time : datetime or None
-        Wall-clock time of `time_s` = 0, as far as it is known.
-    seconds : float
-        How long it took, from opening the source.
-    """
-
-    frames: int = 0
-    peak: FrameCount | None = None
-    flags: Counter = field(default_factory=Counter)
-    expected: int | None = None
-    dropped: int = 0
-    start_time: datetime | None = None
-    seconds: float = 0.0
-    _counted: int = 0
-    _total: float = 0.0
-    _is_reliable: bool = False
-
-    def add(self, row: FrameCount) -> None:
-        """Take one more frame in."""
-        self.frames += 1
-        self.flags.update(row.flags)
-        if math.isnan(row.count) or (self._is_reliable and not row.is_reliable):
-            return
-        if row.is_reliable and not self._is_reliable:  # what the others told no longer counts
-            self._is_reliable, self._counted, self._total, self.peak = True, 0, 0.0, None
-        self._counted += 1
-        self._total += row.count
-        if self.peak is None or row.count > self.peak.count:
-            self.peak = row
-
-    @property
-    def mean(self) -> float:
-        """Mean count of the reliable frames, or of all that could be decoded; NaN without one."""
-        return self._total / self._counted if self._counted else math.nan
-
-    @property
-    def n_reliable(self) -> int:
-        """Number of frames that mean and peak are of, unless there is no reliable one: then 0."""
-        return self._counted if self._is_reliable else 0
 
 
 class Watcher(Protocol):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .results import MOST_RELIABLE, FrameCount, clock
+from .results import CountSummary, FrameCount, clock
 from .storage import atomic_path, check_writable
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    reliable = np.array([row.is_reliable for row in results], bool)
-    summary = _summary(times_s + _since_midnight_s(start_time), values[:, 0], reliable)
-    axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
+    axes[0].set_title(_summary(results, start_time), loc="left", fontsize=9, color=_GREY)
     _save(figure, path, title)
 
 
@@ -284,18 +282,17 @@ def _legend_above(axes, columns: int) -> None:
                 labelcolor=_GREY, borderaxespad=0)
 
 
-def _summary(times_s: np.ndarray, counts: np.ndarray, reliable: np.ndarray) -> str:
-    frames = f"{len(counts):,} frames"
-    if not np.isfinite(counts).any():
+def _summary(results: Sequence[FrameCount], start_time: datetime | None) -> str:
+    summary = CountSummary()
+    for row in results:
+        summary.add(row)
+    frames = f"{summary.frames:,} frames"
+    if summary.peak is None:
         return frames
-    if np.isfinite(counts[reliable]).any():
-        counts = np.where(reliable, counts, np.nan)
-        n_reliable = np.isfinite(counts).sum()
-        if n_reliable < MOST_RELIABLE * len(counts):
-            frames = f"{n_reliable:,} reliable of {frames}"
-    peak = np.nanargmax(counts)
-    when = clock(times_s[peak] % _DAY_S)
-    return f"mean {np.nanmean(counts):.1f}, peak {counts[peak]:.1f} at {when}, {frames}"
+    if summary.few_are_reliable:
+        frames = f"{summary.n_reliable:,} reliable of {frames}"
+    when = clock((summary.peak.time_s + _since_midnight_s(start_time)) % _DAY_S)
+    return f"mean {summary.mean:.1f}, peak {summary.peak.count:.1f} at {when}, {frames}"
 
 
 def _since_midnight_s(time: datetime | None) -> float:

@@ -6,9 +6,10 @@ import json
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -67,6 +68,69 @@ class FrameCount:
 def is_reliable(flags: Iterable[str]) -> bool:
     """Whether none of a frame's flags is of `UNRELIABLE`."""
     return set(UNRELIABLE).isdisjoint(flags)
+
+
+@dataclass
+class CountSummary:
+    """What a source's counts come to.
+
+    Attributes
+    ----------
+    frames : int
+        Frames counted, those that could not be decoded included.
+    peak : FrameCount or None
+        The first frame with the highest count, of the reliable ones if there are any; None when no frame
+        could be decoded.
+    flags : Counter of str
+        Number of frames that carry each flag.
+    expected : int or None
+        Frames that there should have been, as the file states its length, where it ends early; else None.
+    dropped : int
+        Frames that were left out to keep up with a camera or stream.
+    start_time : datetime or None
+        Wall-clock time of `time_s` = 0, as far as it is known.
+    seconds : float
+        How long it took, from opening the source.
+    """
+
+    frames: int = 0
+    peak: FrameCount | None = None
+    flags: Counter = field(default_factory=Counter)
+    expected: int | None = None
+    dropped: int = 0
+    start_time: datetime | None = None
+    seconds: float = 0.0
+    _counted: int = 0
+    _total: float = 0.0
+    _is_reliable: bool = False
+
+    def add(self, row: FrameCount) -> None:
+        """Take one more frame in."""
+        self.frames += 1
+        self.flags.update(row.flags)
+        if math.isnan(row.count) or (self._is_reliable and not row.is_reliable):
+            return
+        if row.is_reliable and not self._is_reliable:  # what the others told no longer counts
+            self._is_reliable, self._counted, self._total, self.peak = True, 0, 0.0, None
+        self._counted += 1
+        self._total += row.count
+        if self.peak is None or row.count > self.peak.count:
+            self.peak = row
+
+    @property
+    def mean(self) -> float:
+        """Mean count of the reliable frames, or of all that could be decoded; NaN without one."""
+        return self._total / self._counted if self._counted else math.nan
+
+    @property
+    def n_reliable(self) -> int:
+        """Number of frames that mean and peak are of, unless there is no reliable one: then 0."""
+        return self._counted if self._is_reliable else 0
+
+    @property
+    def few_are_reliable(self) -> bool:
+        """Whether mean and peak are of so few of the frames that their number is worth telling."""
+        return 0 < self.n_reliable < MOST_RELIABLE * self.frames
 
 
 class RowWriter:

@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .counting import ASSUMED_RATE, Counting
-from .jobs import CountJob, CountSummary, Show
+from .jobs import CountJob, Show
 from .model import CounterModel
-from .results import MOST_RELIABLE, clock
+from .results import CountSummary, clock
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm.training import AlarmTraining
@@ -373,5 +373,4 @@ def describe_counts(summary: CountSummary) -> str:
     if summary.start_time is not None:
         when = (summary.start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
     text = f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"
-    are_few = 0 < summary.n_reliable < MOST_RELIABLE * summary.frames
-    return f"{text}, of {plural(summary.n_reliable, 'reliable frame')}" if are_few else text
+    return f"{text}, of {plural(summary.n_reliable, 'reliable frame')}" if summary.few_are_reliable else text

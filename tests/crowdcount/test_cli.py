@@ -26,11 +26,11 @@ from click.testing import CliRunner
 from crowdcount import jobs
 from crowdcount.cli import check_packages, command_line
 from crowdcount.errors import CrowdCountError
-from crowdcount.jobs import CountSummary, plan_counting, source_stem
+from crowdcount.jobs import plan_counting, source_stem
 from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
-from crowdcount.results import FORMATS, FrameCount, read_counts, read_start_time
+from crowdcount.results import FORMATS, CountSummary, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
 from crowdcount.terminal import describe_counts
 from tests.crowdcount.rtsp import send_rtsp

@@ -9,16 +9,17 @@ import numpy as np
 
 from features.edges import BOX_SIDES, CANNY_HIGH, CANNY_LOW, REACH
 from features.geometry import Geometry
-from features.size import N_ORIENTATIONS, orientation_bins, ratio
+from features.size import N_DIRECTIONS, N_ORIENTATIONS, direction_bins, orientation_bins, ratio
 from features.texture import N_LBP_CODES, N_LEVELS
 
 OFFSETS = ((0, 1), (1, 1), (1, 0), (1, -1))
 
 
 def plain_features(grey, mask, geometry: Geometry) -> np.ndarray:
-    """All columns (n_regions, 44) float64."""
+    """All columns (n_regions, 52) float64."""
     families = (
         size_features(mask, geometry),
+        silhouette_features(mask, geometry),
         edge_features(grey, mask, geometry),
         texture_features(grey, mask, geometry),
     )
@@ -47,14 +48,22 @@ def size_features(mask, geometry: Geometry) -> np.ndarray:
     smooth = cv2.GaussianBlur(mask * np.uint8(255), (5, 5), 0)
     normal_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0).ravel()[outline]
     normal_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1).ravel()[outline]
-    directions = orientation_bins(normal_x, normal_y)
-    directed = sums(geometry, outline, lengths[outline], directions, N_ORIENTATIONS)
+    directions = direction_bins(normal_x, normal_y)
+    directed = sums(geometry, outline, lengths[outline], directions, N_DIRECTIONS)
 
     _, labels = cv2.connectedComponents(mask, connectivity=8, ltype=cv2.CV_32S)
     blob = labels.ravel()[foreground]
     blobs = sums(geometry, foreground, pixel_area / np.bincount(blob, pixel_area)[blob])
     perimeter = directed.sum(axis=1, keepdims=True)
     return np.hstack([area, perimeter, directed, ratio(perimeter, area), blobs])
+
+
+def silhouette_features(mask, geometry: Geometry) -> np.ndarray:
+    """Widths of what has no foreground above it, and of what has none below it."""
+    lengths = (1.0 / geometry.person_height).ravel()
+    padded = np.pad(mask, ((1, 1), (0, 0)))
+    tops, bottoms = (np.flatnonzero(mask & ~beside) for beside in (padded[:-2], padded[2:]))
+    return np.hstack([sums(geometry, pixels, lengths[pixels]) for pixels in (tops, bottoms)])
 
 
 def edge_features(grey, mask, geometry: Geometry) -> np.ndarray:

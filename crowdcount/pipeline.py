@@ -37,7 +37,7 @@ from .scene import Scene
 PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
 #: The three views of a foreground; what a model of one camera learns from; and what means the same in every
 #: scene (docs/decisions/2026-11-22-any-scene.md).
-QUANTITIES = check_quantities(SIZE + EDGES + TEXTURE)
+QUANTITIES = check_quantities(SIZE + SILHOUETTE + EDGES + TEXTURE)
 ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
 ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + SILHOUETTE + LBP)
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
@@ -254,9 +254,12 @@ class Pipeline:
 
     def views(self, grey: np.ndarray, figures: Figures) -> np.ndarray:
         """Size, edges and texture side by side, (n_regions, n) float64, of brightness (h, w) uint8."""
-        return np.hstack(
-            [size_features(figures), edge_features(grey, figures), texture_features(grey, figures)]
-        )
+        return np.hstack([
+            size_features(figures),
+            silhouette_features(figures),
+            edge_features(grey, figures),
+            texture_features(grey, figures),
+        ])
 
     def changes(self, frame_bgr: np.ndarray, light: Light | None) -> np.ndarray:
         """What `ChangeMeter` measures in a reduced frame, seen in some light, against the empty scene as last

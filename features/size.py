@@ -10,11 +10,12 @@ import numpy as np
 from .geometry import Figures
 from .schema import Quantity
 
-N_ORIENTATIONS = 6
+N_DIRECTIONS = 12
+N_ORIENTATIONS = N_DIRECTIONS // 2
 QUANTITIES = (
     Quantity("area", "size", "h²", additive=True),
     Quantity("perimeter", "size", "h", additive=True),
-    *(Quantity(f"perimeter_{30 * k}", "size", "h", additive=True) for k in range(N_ORIENTATIONS)),
+    *(Quantity(f"perimeter_{30 * k}", "size", "h", additive=True) for k in range(N_DIRECTIONS)),
     Quantity("perimeter_area_ratio", "size", "1/h", additive=False),
     Quantity("blobs", "size", "1", additive=True),
 )
@@ -22,8 +23,8 @@ QUANTITIES = (
 _CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 
 
-def orientation_bins(gradient_x, gradient_y, n_bins=N_ORIENTATIONS) -> np.ndarray:
-    """Bin of each gradient's direction modulo 180°, bins centred on 0°, 30°, …
+def direction_bins(gradient_x, gradient_y) -> np.ndarray:
+    """Bin of each gradient's direction, bins centred on 0°, 30°, … 330°.
 
     Parameters
     ----------
@@ -32,10 +33,15 @@ def orientation_bins(gradient_x, gradient_y, n_bins=N_ORIENTATIONS) -> np.ndarra
 
     Returns
     -------
-    (k,) intp in 0 … n_bins − 1; a zero gradient falls into bin 0.
+    (k,) intp in 0 … N_DIRECTIONS − 1; a zero gradient falls into bin 0.
     """
     angle = np.arctan2(gradient_y, gradient_x)
-    return np.rint(angle * (n_bins / np.pi)).astype(np.intp) % n_bins
+    return np.rint(angle * (N_ORIENTATIONS / np.pi)).astype(np.intp) % N_DIRECTIONS
+
+
+def orientation_bins(gradient_x, gradient_y) -> np.ndarray:
+    """As `direction_bins`, modulo 180°: bins 0 … N_ORIENTATIONS − 1."""
+    return direction_bins(gradient_x, gradient_y) % N_ORIENTATIONS
 
 
 def ratio(numerator, denominator) -> np.ndarray:
@@ -52,7 +58,7 @@ def size_features(figures: Figures) -> np.ndarray:
 
     Returns
     -------
-    (n_regions, 10) float64
+    (n_regions, 16) float64
         Columns as `QUANTITIES`. An empty mask gives zeros.
     """
     area = figures.sums(figures.areas)
@@ -62,8 +68,8 @@ def size_features(figures: Figures) -> np.ndarray:
     normal_x, normal_y = cv2.spatialGradient(cv2.GaussianBlur(mask * np.uint8(255), (5, 5), 0))
     on_outline = np.flatnonzero(inner.ravel().take(figures.pixels) == 0)
     outline = figures.pixels[on_outline]
-    directions = orientation_bins(normal_x.ravel().take(outline), normal_y.ravel().take(outline))
-    directed = figures.sums(figures.lengths[on_outline], directions, N_ORIENTATIONS, on_outline)
+    directions = direction_bins(normal_x.ravel().take(outline), normal_y.ravel().take(outline))
+    directed = figures.sums(figures.lengths[on_outline], directions, N_DIRECTIONS, on_outline)
 
     blobs = figures.sums(figures.blob_shares)
     perimeter = directed.sum(axis=1, keepdims=True)

@@ -8,6 +8,7 @@ from benchmarks.plain import plain_features
 from features.edges import edge_features
 from features.geometry import Figures, Geometry
 from features.perspective import depth_cells, height_map
+from features.silhouette import silhouette_features
 from features.size import size_features
 from features.texture import texture_features
 
@@ -36,7 +37,12 @@ def test_fast_features_are_the_plain_ones(grids, shape, share):
     mask = (noise >= np.quantile(noise, 1 - share)) & roi if share else np.zeros(shape, bool)
     geometry = geometry_of(shape, roi, grids)
     figures = Figures(mask, geometry)
-    fast = np.hstack([size_features(figures), edge_features(grey, figures), texture_features(grey, figures)])
+    fast = np.hstack([
+        size_features(figures),
+        silhouette_features(figures),
+        edge_features(grey, figures),
+        texture_features(grey, figures),
+    ])
     plain = plain_features(grey, mask, geometry)
     np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12)
     assert plain.any() == bool(share)

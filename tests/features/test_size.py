@@ -4,10 +4,10 @@ import pytest
 
 from features.geometry import Figures
 from features.perspective import height_map
-from features.size import N_ORIENTATIONS, QUANTITIES, orientation_bins, ratio, size_features
+from features.size import N_DIRECTIONS, QUANTITIES, direction_bins, orientation_bins, ratio, size_features
 
 NAMES = [quantity.name for quantity in QUANTITIES]
-ORIENTATIONS = [f"perimeter_{30 * k}" for k in range(N_ORIENTATIONS)]
+DIRECTIONS = [f"perimeter_{30 * k}" for k in range(N_DIRECTIONS)]
 SHAPE = (96, 128)
 
 
@@ -70,7 +70,7 @@ class TestKnownShapes:
         assert values["area"] == pytest.approx(reference["area"], rel=0.05)
         assert values["perimeter"] == pytest.approx(reference["perimeter"], rel=0.08)
         assert values["blobs"] == pytest.approx(1)
-        for name in ORIENTATIONS:
+        for name in DIRECTIONS:
             assert values[name] == pytest.approx(reference[name], abs=0.08 * reference["perimeter"]), name
 
     @pytest.mark.parametrize("factor", [2, 3])
@@ -84,10 +84,17 @@ class TestKnownShapes:
 
 
 class TestOrientation:
-    @pytest.mark.parametrize(("width", "height", "name"), [(80, 3, "perimeter_90"), (3, 80, "perimeter_0")])
-    def test_bar(self, make_geometry, width, height, name):
+    @pytest.mark.parametrize(("width", "height", "normal"), [(80, 4, 90), (4, 80, 0)])
+    def test_bar(self, make_geometry, width, height, normal):
         values = measure(rectangle(20, 8, width, height), make_geometry(30.0, shape=SHAPE))
-        assert values[name] > 0.9 * values["perimeter"]
+        for side in (normal, normal + 180):
+            assert values[f"perimeter_{side}"] > 0.45 * values["perimeter"]
+
+    def test_the_normal_points_into_the_foreground(self, make_geometry):
+        mask = np.zeros(SHAPE, bool)
+        mask[40:] = True  # whose outline is at the top
+        values = measure(mask, make_geometry(30.0, shape=SHAPE))
+        assert values["perimeter_90"] == values["perimeter"] > 0
 
     @pytest.mark.parametrize("normal", range(0, 180, 30))
     def test_outline_falls_into_the_bin_of_its_normal(self, make_geometry, normal):
@@ -98,18 +105,21 @@ class TestOrientation:
         mask = np.zeros((200, 200), np.uint8)
         cv2.fillPoly(mask, [np.rint(corners).astype(int)], 1)
         values = measure(mask.astype(bool), make_geometry(50.0, shape=(200, 200)))
-        assert values[f"perimeter_{normal}"] > 0.8 * values["perimeter"]
+        for side in (normal, normal + 180):
+            assert values[f"perimeter_{side}"] > 0.4 * values["perimeter"]
 
-    def test_orientations_add_up_to_the_perimeter(self, make_geometry):
+    def test_directions_add_up_to_the_perimeter(self, make_geometry):
         mask = np.random.default_rng(0).random(SHAPE) < 0.5
         values = measure(mask, make_geometry(30.0, shape=SHAPE))
-        assert sum(values[name] for name in ORIENTATIONS) == pytest.approx(values["perimeter"])
+        assert sum(values[name] for name in DIRECTIONS) == pytest.approx(values["perimeter"])
 
     def test_bins_are_centred_on_multiples_of_30_degrees(self):
         angles = np.deg2rad([0, 14, 16, 44, 46, 90, 164, 166, 180, 196, -14, -16, -90])
+        bins = direction_bins(np.cos(angles), np.sin(angles))
+        assert bins.tolist() == [0, 0, 1, 1, 2, 3, 5, 6, 6, 7, 0, 11, 9]
         bins = orientation_bins(np.cos(angles), np.sin(angles))
         assert bins.tolist() == [0, 0, 1, 1, 2, 3, 5, 0, 0, 1, 0, 5, 3]
-        assert orientation_bins(np.zeros(1), np.zeros(1)).tolist() == [0]
+        assert direction_bins(np.zeros(1), np.zeros(1)).tolist() == [0]
 
 
 class TestBlobs:

@@ -139,8 +139,14 @@ class Catalogue:
         return self._by_key[key]
 
     def is_done(self, result: Path) -> bool:
-        """Whether this result of `place` is complete."""
-        return result in self._alike.get(_parts(result)[1], ())
+        """Whether this result of `place` is there, and its footer not cut off or overwritten since."""
+        if result not in self._alike.get(_parts(result)[1], ()):
+            return False
+        try:
+            describe(result)
+        except BatchError:
+            return False
+        return True
 
     def is_begun(self, result: Path) -> bool:
         """Whether `begin` made its folder and `finish` has not removed it yet, which it does last."""
@@ -208,7 +214,8 @@ def describe(result: Path) -> dict:
         return json.loads(kept[b"crowdcount"])
     except (OSError, KeyError, ValueError, arrow.ArrowException) as error:
         raise BatchError(
-            f"{result} is not a result of crowdcount batch, or it is damaged; remove it"
+            f"{result} is not a result of crowdcount batch, or it is damaged; remove it and run the batch "
+            "again"
         ) from error
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import pages
 from ..errors import BatchError, OutputError
-from ..results import UNRELIABLE, clock
+from ..results import UNRELIABLE, clock, import_parquet
 from ..storage import atomic_path, check_writable
 from .catalogue import describe, results
 
@@ -131,7 +131,7 @@ def summarise(
             found = database.execute(_QUERY, wanted).fetchall()
     except duckdb.Error as error:
         for path in files:
-            describe(path)  # says which one is damaged
+            _check_whole(path)  # says which one is damaged
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
     rows = []
     for camera, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
@@ -141,6 +141,15 @@ def summarise(
     if not rows:
         raise BatchError(f"{out} has no counts of {', '.join(cameras) or 'any camera'} in that time")
     return rows
+
+
+def _check_whole(path: str) -> None:
+    describe(path)
+    arrow, parquet = import_parquet()
+    try:
+        parquet.read_table(path)
+    except (OSError, arrow.ArrowException) as error:
+        raise BatchError(f"{path} is damaged; remove it and run the batch again") from error
 
 
 def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str) -> None:

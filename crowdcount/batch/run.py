@@ -305,7 +305,7 @@ class _Batch:
                 self._finish(case, n_rows)
 
     def _join(self, case: _Case) -> None:
-        task = task_of(work.join, job=case.job, n_segments=len(case.segments))
+        task = task_of(work.join, job=case.job, parts=case.segments)
         self._ready.appendleft((case, task, self._finish))
 
     def _finish(self, case: _Case, n_rows: int) -> None:

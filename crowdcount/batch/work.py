@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import __version__
 from ..counting import ASSUMED_RATE, choose_scene, is_short, make_pipeline, open_counting
-from ..errors import BatchError, VideoError
+from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
@@ -129,8 +129,11 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
     list of Landmark or None
         Where passes can start, for the frame numbers `wanted`; None where the video cannot be cut.
     """
-    kept = Path(job.work, "sample.npz")
-    if not kept.exists():
+    kept, kept_scene = Path(job.work, "sample.npz"), Path(job.work, "scene.npz")
+    try:
+        load_scene(kept_scene)
+        _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
+    except (BatchError, SceneError):  # they are not there yet, or damaged
         model = _model(job.model, job.model_digest)
         with open_source(job.path) as source:
             landmarks = source.landmarks(wanted)
@@ -139,10 +142,10 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
             report(0, None)
             rate = (source.info.fps or ASSUMED_RATE) / job.every
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
-        overview.scene.save(Path(job.work, "scene.npz"))
+        overview.scene.save(kept_scene)
         places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]
-        save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, {"landmarks": places})
-    _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
+        meta = {"landmarks": places}
+        save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, meta)
     return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]
 
 
@@ -180,13 +183,18 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         return write_result(job, counted) if target is None else _write_tables(job, target, counted)
 
 
-def join(job: Job, n_segments: int, report: Report) -> int:
-    """Make a video's result of its segments' files; returns the number of rows."""
-    _, parquet = import_parquet()
+def join(job: Job, parts: list[Segment], report: Report) -> int:
+    """Make a video's result of its segments' files, damaged ones counted again; returns how many rows."""
+    arrow, parquet = import_parquet()
 
     def tables():
-        for index in range(n_segments):
-            table = parquet.read_table(segment_path(job, index))
+        for part in parts:
+            path = segment_path(job, part.index)
+            try:
+                table = parquet.read_table(path)
+            except (OSError, arrow.ArrowException):
+                count(job, part, report)
+                table = parquet.read_table(path)
             report(0, None)
             yield table
 
@@ -265,23 +273,31 @@ def run_task(task: dict, report: Report) -> object:
         job = arguments["job"]
         arguments["job"] = Job(**job | {"split": None if job["split"] is None else tuple(job["split"])})
     if "segment" in arguments:
-        part = arguments["segment"]
-        start = None if part["start"] is None else Landmark(**part["start"])
-        kept = tuple(Landmark(**mark) for mark in part["kept"])
-        arguments["segment"] = Segment(**part | {"start": start, "kept": kept})
+        arguments["segment"] = _segment_of(arguments["segment"])
+    if "parts" in arguments:
+        arguments["parts"] = [_segment_of(part) for part in arguments["parts"]]
     done = {"examine": examine, "sample": sample, "count": count, "join": join}[task["name"]](
         **arguments, report=report
     )
     return [asdict(mark) for mark in done] if isinstance(done, list) else done
 
 
+def _segment_of(part: dict) -> Segment:
+    start = None if part["start"] is None else Landmark(**part["start"])
+    kept = tuple(Landmark(**mark) for mark in part["kept"])
+    return Segment(**part | {"start": start, "kept": kept})
+
+
 def task_of(function: Callable, **arguments) -> dict:
     """A task as something of JSON."""
-    plain = {
-        name: asdict(value) if isinstance(value, (Job, Segment)) else value
-        for name, value in arguments.items()
-    }
-    return {"name": function.__name__, "version": __version__, "arguments": plain}
+
+    def plain(value):
+        if isinstance(value, list):
+            return [plain(one) for one in value]
+        return asdict(value) if isinstance(value, (Job, Segment)) else value
+
+    kept = {name: plain(value) for name, value in arguments.items()}
+    return {"name": function.__name__, "version": __version__, "arguments": kept}
 
 
 def file_digest(path: str | Path) -> str:

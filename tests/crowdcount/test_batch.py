@@ -90,6 +90,11 @@ def table(out, pattern):
     return parquet.ParquetFile(path).read()
 
 
+def tables(out):
+    """The tables of all results."""
+    return {path: parquet.ParquetFile(path).read() for path in out.glob("camera=*/*/*")}
+
+
 def counts(path, archive, **options):
     scene = load_scene(archive / "scene.json")
     return list(crowdcount.count(path, model=load_model(archive / "model.npz"), scene=scene, **options))
@@ -262,6 +267,38 @@ class TestDone:
             path.unlink()
         code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
         assert (code, "3 done before" in stderr) == (0, True)
+        assert not left_over(own / "out")
+
+    def test_a_result_that_was_damaged_since_is_counted_again(self, own, run):
+        whole = tables(own / "out")
+        cut_off, emptied, garbled = sorted(own.glob("out/camera=*/*/*"))
+        cut_off.write_bytes(cut_off.read_bytes()[:-100])
+        emptied.write_bytes(b"")
+        garbled.write_bytes(garbled.read_bytes()[:-400] + bytes(range(200)) * 2)
+        code, _, stderr = run(command(own, own / "out"))
+        assert (code, "3 videos: 3 counted" in stderr) == (0, True)
+        assert tables(own / "out") == whole
+
+    @pytest.mark.parametrize("share", [0, 0.5])
+    def test_what_was_kept_of_a_video_and_is_damaged_is_made_again(
+        self, own, run, monkeypatch, share
+    ):
+        """It failed its video in each run."""
+        whole = tables(own / "out")
+        shutil.rmtree(own / "out")
+
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(batch_run._Batch, "_join", killed)
+            assert run(command(own, own / "out", f"{CUT} --workers 1"))[0] == 130
+        for name in ("sample.npz", "scene.npz", "00001.parquet"):
+            (kept,) = own.glob(f"out/.work/*/*/{name}")
+            kept.write_bytes(kept.read_bytes()[: int(share * kept.stat().st_size)])
+        code, _, stderr = run(command(own, own / "out", f"{CUT} --workers 1"))
+        assert (code, "failed" in stderr) == (0, False)
+        assert tables(own / "out") == whole
         assert not left_over(own / "out")
 
     def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):

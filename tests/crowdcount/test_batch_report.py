@@ -154,6 +154,15 @@ class TestFigures:
         ):
             summarise(tmp_path)
 
+    def test_a_result_that_is_damaged_inside_is_named(self, tmp_path):
+        add_result(tmp_path, "a", "good", "2024-05-01T08:00:00", list(made_rows(100, 1)))
+        add_result(tmp_path, "a", "bad", "2024-05-02T08:00:00", list(made_rows(100, 2)))
+        (damaged,) = tmp_path.glob("camera=a/date=2024-05-02/*")
+        content = damaged.read_bytes()
+        damaged.write_bytes(content[:100] + bytes(1000) + content[1100:])
+        with pytest.raises(BatchError, match=rf"{re.escape(str(damaged))} is damaged; remove it and run"):
+            summarise(tmp_path)
+
 
 class TestFiles:
     def test_a_table_for_people(self, out):

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from crowdcount import overview, video
+from crowdcount import overview
 from crowdcount.overview import Overview, estimated_scene
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.video import open_source
+from crowdcount.video.files import FileSource
 
 RATE = 10.0
 
@@ -16,9 +17,9 @@ RATE = 10.0
 def passes(monkeypatch):
     """Grows by one whenever a file is sampled."""
     sampled = []
-    sample = video._FileSource.sample
+    sample = FileSource.sample
     monkeypatch.setattr(
-        video._FileSource, "sample", lambda *arguments: sampled.append(1) or sample(*arguments)
+        FileSource, "sample", lambda *arguments: sampled.append(1) or sample(*arguments)
     )
     return sampled
 

@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from features.camera import showing_one_view
 from features.foreground import EmptyScene
 from features.images import resized
 from features.light import showing_something
@@ -418,7 +419,7 @@ def estimate_scene(
         When the ROI is empty or outside the frame.
     """
     scene = scene_from(size_wh, polygons)
-    frames = showing_something(for_estimation(frame) for frame in frames_bgr)
+    frames = showing_one_view(showing_something(for_estimation(frame) for frame in frames_bgr))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     estimate = estimate_height_line(frames)

@@ -1,5 +1,7 @@
 """Has the camera moved? Small patches of the empty scene are looked for around their places."""
 
+from collections.abc import Iterable
+
 import cv2
 import numpy as np
 
@@ -14,6 +16,48 @@ MIN_CORRELATION = 0.6
 MIN_PATCHES = 4
 #: So many patches in place are no chance.
 FEW_PATCHES = 2
+#: A view of footage is one that at least this share of its images show; so many are looked for at the most.
+LEAST_SHARE, MOST_VIEWS = 1 / 8, 8
+#: It differs from another by more than so many grey levels in more than this share of the pixels: in a scene
+#: with little texture, those who stand in it may be all that is found in place.
+_DIFFERENCE, _DIFFERING_SHARE = 10, 1 / 4
+
+
+def showing_one_view(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """The images (H, W, 3) uint8 of footage but those of another view: of behind a cut or a camera's move.
+
+    Kept is the first view that half as many images show as the commonest, and what is of no view, as in fog
+    or while the camera turns. A view are the images in place beside one of them; two that have `LEAST_SHARE`
+    of all images in common are one, of which people hide much, and so are two that look much the same but
+    for them.
+    """
+    images_bgr = list(images_bgr)
+    least = LEAST_SHARE * len(images_bgr)
+    views, seen = [], np.zeros(len(images_bgr), bool)
+    for _ in range(MOST_VIEWS):
+        if seen.all():
+            break
+        watch = CameraWatch(images_bgr[seen.argmin()])
+        view = np.array([watch.shift(image) == (0.0, 0.0) for image in images_bgr])
+        seen |= view
+        same = [other for other in views if (view & other).sum() >= least]
+        views = [other for other in views if (view & other).sum() < least] + [np.any([view, *same], axis=0)]
+    views = sorted((view for view in views if view.sum() >= least), key=np.argmax)
+    half = max((view.sum() / 2 for view in views), default=0)
+    kept = next((view for view in views if view.sum() >= half), seen)
+    others = [view & ~kept for view in views]
+    others = [view for view in others if view.sum() >= least and _differ(images_bgr, view, kept)]
+    is_other = np.any([seen & False, *others], axis=0)
+    return [image for image, other in zip(images_bgr, is_other, strict=True) if not other]
+
+
+def _differ(images_bgr, view, other) -> bool:
+    """Whether some of the images (n,) bool, and others, show scenes that differ in much of the picture."""
+    scene, other_scene = (
+        np.median([CameraWatch.reduced(images_bgr[k]) for k in np.flatnonzero(some)], axis=0)
+        for some in (view, other)
+    )
+    return np.mean(np.abs(scene - other_scene) > _DIFFERENCE) > _DIFFERING_SHARE
 
 
 class CameraWatch:
@@ -26,7 +70,7 @@ class CameraWatch:
     """
 
     def __init__(self, reference_bgr: np.ndarray):
-        reference = self._reduce(reference_bgr)
+        reference = self.reduced(reference_bgr)
         margin = PATCH_RADIUS + MAX_SHIFT
         inner = np.zeros(reference.shape, np.uint8)
         inner[margin:-margin, margin:-margin] = 255
@@ -50,7 +94,7 @@ class CameraWatch:
             return 0.0, 0.0
         if self._mostly_in_place(frame_bgr):
             return 0.0, 0.0
-        frame = self._reduce(frame_bgr)
+        frame = self.reduced(frame_bgr)
         shifts = []
         for (x, y), patch in zip(self._places, self._patches, strict=True):
             reach = PATCH_RADIUS + MAX_SHIFT
@@ -90,7 +134,8 @@ class CameraWatch:
         return np.count_nonzero(in_place) > len(self._patches) / 2
 
     @staticmethod
-    def _reduce(frame_bgr):
+    def reduced(frame_bgr: np.ndarray) -> np.ndarray:
+        """A frame (H, W, 3) uint8 as it is compared: (h, `WIDTH`) uint8, its brightness."""
         height, width = frame_bgr.shape[:2]
         size_wh = (WIDTH, max(2 * (PATCH_RADIUS + MAX_SHIFT) + 2, round(height * WIDTH / width)))
         return cv2.resize(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), size_wh, interpolation=cv2.INTER_AREA)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from .camera import CameraWatch
+from .camera import CameraWatch, showing_one_view
 from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .motion import LOW_RATE_FPS
@@ -146,7 +146,7 @@ class MedianBackground:
     """
 
     def __init__(self, rate: float, any_scene: bool = False):
-        self._any_scene = any_scene
+        self._rate, self._any_scene = rate, any_scene
         # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
         # and besides beyond so much of the way to its darkest and its brightest neighbour
         self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (3.5, 10, 0.0)
@@ -200,6 +200,12 @@ class MedianBackground:
         """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""
         threshold = np.hypot(self.empty.threshold, np.float32(PER_NOISE * excess_noise))
         return np.minimum(threshold, 255).astype(np.uint8)
+
+    def for_another_view(self) -> "MedianBackground":
+        """One that has learnt nothing, but has seen as many frames."""
+        other = MedianBackground(self._rate, self._any_scene)
+        other.n_frames = self.n_frames
+        return other
 
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
@@ -422,6 +428,7 @@ class Segmenter:
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
         self._model = MedianBackground(rate, any_scene)
+        self._home = None  # where the camera was before it moved: the model of that
         self._known, self._keeps_known, self._first = known, not any_scene, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
@@ -466,14 +473,21 @@ class Segmenter:
             They are of one moment, see `MedianBackground.learn`.
         """
         frames_bgr = coloured_alike(showing_something(frames_bgr))
+        if not for_now:
+            frames_bgr = showing_one_view(frames_bgr)
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
             meter = LightMeter(median_of(frames))
             for k, frame in enumerate(frames_bgr):
                 frames[k] = meter.measure(frame).evened_out(frame)
-        if self._watch is not None and self._learning_for == "learning":
+        if self._watch is not None:
             self._moved = self._watch.shift(meter.reference_bgr) != (0.0, 0.0)
+        if self._home is not None and not self._moved:
+            self._return_home()
+            return
+        if self._home is None and self._moved and self.empty is not None:
+            self._home, self._model = self._model, self._model.for_another_view()
         self._model.known = self._known if self._keeps_known and not self._moved else None
         self._model.learn(frames, for_now)
         self._light = self._light_in_turn = None
@@ -484,6 +498,13 @@ class Segmenter:
             if self._known is None and self._keeps_known:
                 self._known = self._model.known = self._first
         self._learning_for = None
+
+    def _return_home(self) -> None:
+        """See what was learnt before the camera moved."""
+        self._home.n_frames = self._model.n_frames
+        self._model, self._home = self._home, None
+        self._light = self._light_in_turn = self._learning_for = None
+        self._shaken = False
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
         """Go on, in the scene just learnt, as if `n_frames` frames had been applied.
@@ -542,6 +563,9 @@ class Segmenter:
             self._n_steady = n_changed
         if self._learning_for is None:
             if checking and self._camera_has_moved(frame_bgr):
+                if self._home is not None and not self._moved:
+                    self._return_home()
+                    return self.apply_again(frame_bgr)
                 self._learning_for = "camera_moved"
             elif not self._shaken and (
                 self._light.is_recoloured

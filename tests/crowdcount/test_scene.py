@@ -489,6 +489,15 @@ class TestEstimate:
         assert scene.height_reliability > 0.6
         assert same(scene, estimate_scene(frames, size_wh))
 
+    def test_the_view_behind_a_cut_tells_nothing(self):
+        size_wh = (320, 240)
+        ground = np.random.default_rng(1).uniform(0.4, 1, (12, 16))
+        ground = cv2.resize(ground, size_wh, interpolation=cv2.INTER_NEAREST)[..., None]
+        walkers = walking(30, size_wh, 0.3, 10.0, np.random.default_rng(0))
+        frames = [(frame * ground).astype(np.uint8) for frame in walkers]
+        others = [frame[::-1] for frame in frames]
+        assert same(estimate_scene(frames + others, size_wh), estimate_scene(frames, size_wh))
+
     @pytest.mark.parametrize("n_frames", [0, 3, 20])
     def test_without_motion_the_typical_camera_is_assumed(self, n_frames):
         frame = np.random.default_rng(0).integers(0, 256, (120, 160, 3)).astype(np.uint8)

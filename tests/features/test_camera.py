@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.camera import CameraWatch
+from features.camera import MOST_VIEWS, CameraWatch, showing_one_view
 
 
 def texture(size_wh, seed=0):
@@ -77,3 +77,67 @@ def test_a_scene_without_texture_cannot_tell():
 def test_works_in_frames_of_any_shape(size_wh):
     frame = texture(size_wh)
     assert CameraWatch(frame).shift(frame) == (0, 0)
+
+
+class TestShowingOneView:
+    """Of images that show the views A, B, …, with people and noise."""
+
+    def images(self, views):
+        rng = np.random.default_rng(3)
+        scenes = {name: texture((380, 300), seed) for seed, name in enumerate(sorted(set(views)))}
+        for name in views:
+            image = view(scenes[name], (320, 240)).copy()
+            for _ in range(12):
+                place = rng.integers(0, (320, 240)).tolist()
+                cv2.ellipse(image, place, (12, 30), 0, 0, 360, rng.uniform(0, 255, 3).tolist(), -1)
+            noise = rng.normal(0, 4, image.shape)
+            yield np.clip(image + noise, 0, 255).astype(np.uint8)
+
+    def kept(self, views):
+        images = list(self.images(views))
+        found = {id(image) for image in showing_one_view(images)}
+        return "".join(name for image, name in zip(images, views, strict=True) if id(image) in found)
+
+    @pytest.mark.parametrize(
+        ("views", "kept"),
+        [
+            (20 * "A", 20 * "A"),
+            (10 * "A" + 10 * "B", 10 * "A"),
+            (5 * "AABB", 10 * "A"),
+            (7 * "A" + 13 * "B", 7 * "A"),
+            (4 * "A" + 16 * "B", 16 * "B"),
+            (17 * "A" + "BCA", 17 * "A" + "BCA"),
+        ],
+        ids=["one", "cut", "tour", "a third", "a fifth", "others now and then"],
+    )
+    def test_the_first_of_the_common_ones_is_kept(self, views, kept):
+        assert self.kept(views) == kept
+
+    def test_views_that_are_all_different_are_kept(self):
+        views = "ABCDEFGHIJKLMNOPQRST"
+        assert len(views) > MOST_VIEWS
+        assert self.kept(views) == views
+
+    def test_who_stands_in_an_even_hall_makes_no_view_of_it(self):
+        rng = np.random.default_rng(4)
+        images = []
+        for _ in range(3):
+            hall = np.full((240, 320, 3), 150, np.uint8)
+            for x, y in rng.uniform((30, 80), (290, 200), (5, 2)):
+                cv2.ellipse(hall, (round(x), round(y)), (12, 40), 0, 0, 360, (30, 40, 60), -1)
+                cv2.circle(hall, (round(x), round(y - 45)), 8, (120, 140, 180), -1)
+            images += [hall] * 10
+        assert len(showing_one_view(images)) == 30
+
+    def test_a_knock_is_another_view(self):
+        scene = texture((380, 300))
+        images = [view(scene, (320, 240), shift) for shift in 10 * [(0, 0)] + 10 * [(8, -5)]]
+        assert len(showing_one_view(images)) == 10
+
+    @pytest.mark.parametrize("n_images", [0, 1, 2])
+    def test_few_images_are_kept(self, n_images):
+        assert len(showing_one_view([texture((320, 240))] * n_images)) == n_images
+
+    def test_without_texture_there_is_one_view(self):
+        flat = np.full((240, 320, 3), 120, np.uint8)
+        assert len(showing_one_view(5 * [flat, texture((320, 240))])) == 10

@@ -662,6 +662,33 @@ class TestCamera:
         assert max(one.mask.mean() for one in settled) < 0.01
 
     @both_rates
+    def test_the_scene_is_known_when_the_camera_comes_back(self, empty_scene, rate):
+        segmenter, camera = empty_scene(rate)
+        back = 4 * CAMERA_SHIFT_CHECKS * look_step(rate)
+        moving = (MIN_LEARNING_FRAMES + 4 * CAMERA_SHIFT_CHECKS) * look_step(rate)
+        for _ in range(moving):
+            segmenter.apply(camera(shift=(-25, 20)))
+        person = person_mask(70, 100)  # who stands there would be learnt, and leave a ghost
+        found = [segmenter.apply(camera(person)) for _ in range(back)]
+        settled = [one.flags for one in found].index(())
+        assert settled <= 2 * CAMERA_SHIFT_CHECKS * look_step(rate)
+        for one in found[settled:]:
+            assert one.flags == ()
+            assert overlap(one.mask, person) > 0.7
+
+    @both_rates
+    @pytest.mark.parametrize("shift", [(5, -3), (-25, 20)], ids=["knocked", "turned away"])
+    def test_of_footage_in_which_it_moves_the_view_before_is_learnt(self, rate, shift):
+        camera, person = Camera(), person_mask(70, 100)
+        segmenter = learnt(rate, [camera(shift=place) for place in 30 * [(0, 0)] + 30 * [shift]])
+        for _ in range(2 * look_step(rate)):
+            found = segmenter.apply(camera(person))
+            assert found.flags == ()
+            assert overlap(found.mask, person) > 0.7
+        found = [segmenter.apply(camera(person, shift=shift)) for _ in range(5 * look_step(rate))]
+        assert "camera_moved" in found[-1].flags
+
+    @both_rates
     @pytest.mark.parametrize(
         ("shift", "gain", "flags"),
         [

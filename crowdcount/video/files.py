@@ -36,7 +36,7 @@ _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
 _SPACED = 64  # frames whose time stamps tell the rate of a file
-_LEAST_STEPS = 1.5  # announced intervals between frames from which on the announced rate is not theirs
+_LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
 
 
@@ -73,10 +73,13 @@ class FileSource(VideoSource):
                         f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
                         f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
                     )
-                steps = 0.0 if self._own_fps is None else self._own_fps * _spacing_s(packets)
+                announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
+        steps = announced_fps * spacing_s
+        self._length_s = count / announced_fps if count and announced_fps > 0 else None
         if steps > _LEAST_STEPS:  # the recorder left frames out: neither rate nor length are the frames'
-            self._own_fps /= steps
             count = count and round(count / steps)
+        if not 1 / _LEAST_STEPS < steps < _LEAST_STEPS and spacing_s > SHORTEST_S:
+            self._own_fps = 1 / spacing_s  # where it paused, the announced rate is the mean
         self._interval_s = 1 / (self._own_fps or DEFAULT_FPS)
         self._origin_s = stamp_s - failures * self._interval_s
         self.info = SourceInfo(name, "file", size_wh(image), fps or self._own_fps, count)
@@ -84,8 +87,8 @@ class FileSource(VideoSource):
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
         announced = self.info.frame_count or 0
-        if announced > _LONG and self._own_fps is not None:
-            frames = self._sample_by_seeking(n, announced / self._own_fps, reduce)
+        if announced > _LONG and self._length_s is not None:
+            frames = self._sample_by_seeking(n, self._length_s, reduce)
             if len(frames) > n // 2:
                 return frames
         frames, count = self._sample_in_order(n, announced, reduce)
@@ -98,6 +101,8 @@ class FileSource(VideoSource):
         frames = []
         with self._video() as capture:
             for k in range(n):
+                if k - len(frames) >= n - n // 2:  # too many are missed: everything will be decoded
+                    break
                 wanted_s = k / n * duration_s
                 capture.go_to(wanted_s)
                 if not capture.grab() or (image := capture.image()) is None:

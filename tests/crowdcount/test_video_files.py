@@ -3,7 +3,9 @@
 Those in clips/ hold numbered frames in forms that OpenCV cannot write: reordered.mkv (60 frames, H.264 with
 B-frames, key frames 30 apart), paused.mkv (50 frames of such a video, after 20 a pause of 12 s, after 30 the
 next ten are left out), shifted.avi (40 frames, MPEG-4 with B-frames, whose time stamps are one frame late and
-end with a 0) and interlaced.ts (6 frames, MPEG-2).
+end with a 0), interlaced.ts (6 frames, MPEG-2), motion.mp4 (40 frames of H.264, 25 a second, after 30 a pause
+of 10 minutes, which the announced mean rate includes) and clocked.mkv (40 such frames without a pause, with a
+clock of 1000 a second as the announced rate).
 """
 
 import itertools
@@ -151,6 +153,17 @@ def test_rate_and_length_are_those_of_the_frames_where_a_recorder_left_some_out(
     assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 5)
     with open_source(path, fps=10) as source:
         assert (source.info.fps, source.info.frame_count) == (10, 60)
+
+
+@pytest.mark.parametrize(("name", "length"), [("motion.mp4", 40), ("clocked.mkv", 39)])
+def test_rate_is_that_of_the_frames_where_a_mean_or_a_clock_is_announced(name, length):
+    with open_source(CLIPS / name) as source:
+        assert (source.info.fps, source.info.frame_count) == (pytest.approx(25), length)
+        frames = list(source.frames())
+    assert [number_in(frame.image_bgr) for frame in frames] == list(range(40))
+    times_s = np.arange(40) / 25
+    times_s[30:] += 600 if name == "motion.mp4" else 0
+    assert [frame.time_s for frame in frames] == pytest.approx(times_s)
 
 
 def test_raw_stream_without_stamps_is_timed_by_its_index(tmp_path):

@@ -74,6 +74,9 @@ class FileSource(VideoSource):
                         f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
                     )
                 announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
+        if announced_fps * spacing_s < 1 / _LEAST_STEPS:  # packets may be the fields of frames
+            with self._video() as decoded:
+                spacing_s = _spacing_s(decoded)
         steps = announced_fps * spacing_s
         self._length_s = count / announced_fps if count and announced_fps > 0 else None
         if steps > _LEAST_STEPS:  # the recorder left frames out: neither rate nor length are the frames'
@@ -257,9 +260,9 @@ def _advance(capture: Capture, stamp_s: float) -> bool:
     return here_s == stamp_s
 
 
-def _spacing_s(packets: Capture) -> float:
+def _spacing_s(capture: Capture) -> float:
     """Median time in seconds between the next frames; 0.0 where there are not two."""
-    stamps_s = [packets.stamp_s() for _ in range(_SPACED) if packets.grab()]
+    stamps_s = [capture.stamp_s() for _ in range(_SPACED) if capture.grab()]
     return float(np.median(np.diff(sorted(stamps_s)))) if len(stamps_s) > 1 else 0.0
 
 

@@ -8,6 +8,7 @@ of 10 minutes, which the announced mean rate includes) and clocked.mkv (40 such 
 clock of 1000 a second as the announced rate).
 """
 
+import contextlib
 import itertools
 import math
 import re
@@ -164,6 +165,22 @@ def test_rate_is_that_of_the_frames_where_a_mean_or_a_clock_is_announced(name, l
     times_s = np.arange(40) / 25
     times_s[30:] += 600 if name == "motion.mp4" else 0
     assert [frame.time_s for frame in frames] == pytest.approx(times_s)
+
+
+def test_packets_that_are_fields_do_not_double_the_rate(monkeypatch):
+    class Fields(Capture):
+        def stamp_s(self):
+            return super().stamp_s() / 2
+
+    @contextlib.contextmanager
+    def fields(_):
+        yield Fields(str(CLIPS / "reordered.mkv"), cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+
+    with open_source(CLIPS / "reordered.mkv") as source:
+        fps = source.info.fps
+    monkeypatch.setattr(files.FileSource, "_packets", fields)
+    with open_source(CLIPS / "reordered.mkv") as source:
+        assert source.info.fps == fps
 
 
 def test_raw_stream_without_stamps_is_timed_by_its_index(tmp_path):

@@ -28,7 +28,8 @@ def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
     - .labels.csv: frame (0-based), count
     - .gt.txt: the counted people's full boxes as MOT ground truth (its frame k is video frame k - 1, pixels
       from 1; the last columns are consider = 1, class = 1 and the visible share)
-    - .dots.csv: frame (0-based), x, y of each counted head's centre (0-based pixels)
+    - .dots.csv: frame (0-based), x, y of each counted head's centre (0-based pixels); both blank in the line
+      of a frame with nobody to be counted
     - .scene.json: region of interest and person height, for crowdcount's --scene
 
     Each appears under its name only when all are whole.
@@ -72,7 +73,8 @@ def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
                 ):
                     place = (f"{value:.1f}" for value in (left + 1, top + 1, width, height))
                     box_rows.writerow([index + 1, number, *place, 1, 1, f"{share:.3f}"])
-                dot_rows.writerows([index, f"{x:.1f}", f"{y:.1f}"] for x, y in frame.heads_xy)
+                heads = [(f"{x:.1f}", f"{y:.1f}") for x, y in frame.heads_xy] or [("", "")]
+                dot_rows.writerows([index, x, y] for x, y in heads)
         finally:
             video.release()
         _check_whole(clip, path, spec.n_frames)

@@ -140,7 +140,11 @@ def dataset_options(command: Callable) -> Callable:
             metavar="A-B",
             help="Only these frames, in the data set's own numbering: 1-400,601-800.",
         ),
-        click.option("--counts", metavar="FILE", help="Counts of a video: CSV of frame (from 0) and count."),
+        click.option(
+            "--counts",
+            metavar="FILE",
+            help="Counts of a video: CSV of frame (from 0) and count; or dots, one head a line: frame, x, y.",
+        ),
         click.option("--mot", metavar="FILE", help="People of a video: MOT Challenge ground truth."),
         click.option(
             "--annotated",

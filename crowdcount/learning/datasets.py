@@ -156,7 +156,9 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         video, a folder or a pattern of images.
     counts : str or Path, optional
         CSV file with the columns `frame` (from 0) and `count`; a blank count leaves the frame unlabelled.
-        `right` and `left`, where both are there, are the numbers of people who move so.
+        `right` and `left`, where both are there, are the numbers of people who move so. Or dots: without
+        `count`, but with `x` and `y` of a head in each row, in pixels whose centres are whole numbers; blank
+        in the one row of a frame with nobody in it.
     mot : str or Path, optional
         MOT Challenge ground truth (`frame,id,left,top,width,height,consider,…`, frames and pixels from 1).
         People with consider = 0 are not counted.
@@ -164,8 +166,9 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         Frames "A-B" that the MOT file covers, in its own numbering: those without a row have nobody in them.
         By default from its first to its last row, which is told in `notes`.
     roi_scene : Scene, optional
-        Counts only people of `mot` whose box centre lies in its region of interest. The official counts of
-        Mall and UCSD, which have their own region, and those of `counts` are taken as they are.
+        Counts only people whose dot in `counts`, or the centre of whose box in `mot`, lies in its region of
+        interest. The official counts of Mall and UCSD, which have their own region, and those of `counts` are
+        taken as they are.
 
     Raises
     ------
@@ -179,7 +182,7 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
     if annotated is not None and mot is None:
         raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
     if counts is not None:
-        return _load_counted_video(path, Path(counts))
+        return _load_labelled_video(path, Path(counts), roi_scene)
     if mot is not None:
         return _load_mot_video(path, Path(mot), annotated, roi_scene)
     path = Path(path)
@@ -398,8 +401,37 @@ def _feature_dataset(path: Path, features: np.ndarray, counts: np.ndarray, names
 # Videos and image folders with labels in text files
 
 
-def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
-    labels = _read_counts_file(labels_path)
+def _load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
+    header, rows = _label_rows(labels_path)
+    if "count" in header:
+        return _load_counted_video(path, labels_path, _read_counts(labels_path, header, rows))
+    return _load_dotted_video(path, labels_path, _read_dots(labels_path, rows), roi_scene)
+
+
+def _label_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """Names of the columns of a file of counts or dots; line and cells by name of each row."""
+    lines = csv_lines(path)
+    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
+    if not ({"frame", "count"} <= set(header) or {"frame", "x", "y"} <= set(header)):
+        found = f"found {','.join(header)[:80]!r}" if header else "found none"
+        raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count, or of dots "
+                           f"frame, x and y, {found}; add or correct it")
+
+    def rows() -> Iterator[tuple[int, dict[str, str]]]:
+        line = None
+        for line, cells in lines:
+            if len(cells) != len(header):
+                raise DatasetError(f"{path}, line {line}: expected {len(header)} values, found {len(cells)}; "
+                                   "correct it")
+            yield line, dict(zip(header, cells, strict=True))
+        if line is None:
+            raise DatasetError(f"{path}: expected a line for each labelled frame, found none; add them")
+
+    return header, rows()
+
+
+def _load_counted_video(path: str | Path, labels_path: Path,
+                        labels: dict[int, tuple[int, tuple[float, ...]]]) -> Dataset:
     last = max(labels)
     info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
     numbers = np.full((length, len(labels[last][1])), math.nan)
@@ -412,22 +444,13 @@ def _load_counted_video(path: str | Path, labels_path: Path) -> Dataset:
                    notes=notes if blank else ())
 
 
-def _read_counts_file(path: Path) -> dict[int, tuple[int, tuple[float, ...]]]:
+def _read_counts(path: Path, header: Sequence[str],
+                 rows: Iterable[tuple[int, dict[str, str]]]) -> dict[int, tuple[int, tuple[float, ...]]]:
     """Line and count (NaN: unlabelled) of each frame; where they are given, of right and left after it."""
-    lines = csv_lines(path)
-    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
-    if not {"frame", "count"} <= set(header):
-        found = f"found {','.join(header)[:80]!r}" if header else "found none"
-        raise DatasetError(
-            f"{path}, line 1: expected a header with the columns frame and count, {found}; add or correct it"
-        )
     names = ("count", "right", "left") if {"right", "left"} <= set(header) else ("count",)
     labels = {}
-    for line, cells in lines:
+    for line, row in rows:
         where = f"{path}, line {line}"
-        if len(cells) != len(header):
-            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
-        row = dict(zip(header, cells, strict=True))
         frame = _integer(row["frame"], f"{where}: expected a frame number from 0", 0)
         if frame in labels:
             raise DatasetError(f"{where}: frame {frame} stands in line {labels[frame][0]} already; "
@@ -438,8 +461,48 @@ def _read_counts_file(path: Path) -> dict[int, tuple[int, tuple[float, ...]]]:
             else math.nan
             for name in names
         )
-    if not labels:
-        raise DatasetError(f"{path}: expected a line for each labelled frame, found none; add them")
+    return labels
+
+
+def _load_dotted_video(path: str | Path, labels_path: Path,
+                       labels: dict[int, dict[tuple[float, float] | None, int]],
+                       roi_scene: Scene | None) -> Dataset:
+    last = max(labels)
+    info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}")
+    width, height = info.size_wh
+    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    counts, points = np.full(length, math.nan), [None] * length
+    for frame, dots in labels.items():
+        for (x, y), line in ((dot, line) for dot, line in dots.items() if dot is not None):
+            if not (-0.5 <= x <= width - 0.5 and -0.5 <= y <= height - 0.5):
+                raise DatasetError(f"{labels_path}, line {line}: expected a point of a frame of "
+                                   f"{width}x{height} pixels, found {x:g},{y:g}; mark heads on the frames as "
+                                   "they are")
+        heads = np.array([dot for dot in dots if dot is not None], np.float64).reshape(-1, 2) + 0.5
+        points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
+        counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+                   fps=info.fps, points=tuple(points))
+
+
+def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
+               ) -> dict[int, dict[tuple[float, float] | None, int]]:
+    """Each frame's heads (x, y) with their line; None in their place where nobody is in it."""
+    labels = {}
+    for line, row in rows:
+        where = f"{path}, line {line}"
+        frame = _integer(row["frame"], f"{where}: expected a frame number from 0", 0)
+        dots = labels.setdefault(frame, {})
+        dot = None
+        if row["x"].strip() or row["y"].strip():
+            expected = "of a head in pixels, or x and y blank where nobody is in the frame"
+            dot = tuple(_number(row[name], f"{where}: expected {name} {expected}") for name in ("x", "y"))
+        if dot in dots:
+            raise DatasetError(f"{where}: the same stands in line {dots[dot]} already; remove one of them")
+        dots[dot] = line
+        if None in dots and len(dots) > 1:
+            raise DatasetError(f"{where}: by this line and line {min(dots.values())}, frame {frame} has "
+                               "somebody and, x and y blank, nobody in it; remove one of them")
     return labels
 
 

@@ -140,7 +140,7 @@ def evaluate_model(
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     loaded = default_model() if model is None else load_model(model)
-    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
 
         def measured(done: int, total: int) -> None:
             show("measuring", done, total, None)
@@ -227,7 +227,7 @@ def recalibrate_model(
     refuse_to_replace(written, model, path, scene, counts, mot)
     check_writable(written)
     loaded = default_model() if model == BUNDLED else load_model(model)
-    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
+    with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
         found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
         found.model.save(written)
     return found, written
@@ -314,11 +314,18 @@ def _measuring(show: Show) -> Callable[[int, int], None]:
 
 
 @contextmanager
-def _opened(path, scene, counts, mot, annotated, watcher) -> Iterator[tuple[Dataset, Scene | None, Show]]:
-    """A data set with its labels, the scene of a file if one is given, and what is shown the progress."""
+def _opened(
+    path, scene, counts, mot, annotated, watcher, known_scene: Scene | None = None
+) -> Iterator[tuple[Dataset, Scene | None, Show]]:
+    """A data set with its labels, the scene of a file if one is given, and what is shown the progress.
+
+    Without a file, dots and boxes count in the region of the scene that a model knows.
+    """
     with watcher.progress() as show:
         show(f"looking at {path}", 0, None, None)
         loaded_scene = None if scene is None else load_scene(scene)
-        dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene)
+        dataset = load_dataset(
+            path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene or known_scene
+        )
         watcher.loaded(dataset)
         yield dataset, loaded_scene, show

@@ -339,8 +339,8 @@ class TestCountsFile:
         refused(clip, counts=labels, said="line 2: expected a count of 0 or more, or a blank, found '1,200'")
 
     @pytest.mark.parametrize(("lines", "said"), [
-        ([], "line 1: expected a header with the columns frame and count, found none; add"),
-        (["0,3"], "line 1: expected a header with the columns frame and count, found '0,3'; add"),
+        ([], "line 1: expected a header with the columns frame and count, or of dots frame, x and y, found"),
+        (["0,3"], "the columns frame and count, or of dots frame, x and y, found '0,3'; add or correct it"),
         (["frame,count"], "expected a line for each labelled frame, found none"),
         (["frame,count", "0,3", "12,1"], "line 3: frame 12 of the footage is labelled, but"),
         (["frame,count", "0,3", "99999999999,1"], "line 3: frame 99999999999 of the footage is labelled"),
@@ -394,6 +394,49 @@ class TestCountsFile:
         np.testing.assert_array_equal(np.isfinite(boxed.counts), boxed.select("0-399"))
         assert len(boxed.counts) == 795
         assert boxed.notes == (f"{mot}: 174 boxes that it marks as not to be considered are not counted",)
+
+
+class TestDots:
+    """Dots in the place of counts: `frame,x,y`, a head a line."""
+
+    LINES = ("frame,time_s,x,y", "2,0.25,3.0,5.5", "2,0.25,20,7", "5,0.6,,", "7,,-0.5,-.5", "7,,31.5,23.5")
+
+    def test_every_dot_is_a_person(self, clip, tmp_path):
+        dataset = load_dataset(clip, counts=write(tmp_path / "dots.csv", *self.LINES))
+        assert (dataset.kind, dataset.source, dataset.fps) == ("video", clip, 8.0)
+        np.testing.assert_array_equal(dataset.counts, [NAN, NAN, 2, NAN, NAN, 0, NAN, 2, *[NAN] * 4])
+        np.testing.assert_array_equal(dataset.points[2], [[3.5, 6.0], [20.5, 7.5]])
+        assert dataset.points[5].shape == (0, 2)
+        np.testing.assert_array_equal([k for k in range(12) if dataset.points[k] is not None], [2, 5, 7])
+        assert points_inside(dataset.points[7], np.ones((24, 32), bool)).all()
+
+    def test_those_in_the_region_count(self, clip, tmp_path):
+        dots = write(tmp_path / "dots.csv", *self.LINES)
+        dataset = load_dataset(clip, counts=dots, roi_scene=half())
+        np.testing.assert_array_equal(dataset.counts[[2, 5, 7]], [1, 0, 1])
+        assert len(dataset.points[2]) == 2
+        assert len(dataset.people(2, half().roi)[0]) == 1
+
+    def test_decimal_commas(self, clip, tmp_path):
+        dots = write(tmp_path / "dots.csv", "frame;x;y", "1;2,5;3,25")
+        np.testing.assert_array_equal(load_dataset(clip, counts=dots).points[1], [[3.0, 3.75]])
+
+    @pytest.mark.parametrize(("lines", "said"), [
+        (["frame,x,y"], "expected a line for each labelled frame, found none"),
+        (["frame,x,y", "0,3"], "line 2: expected 3 values, found 2"),
+        (["frame,x,y", "x,3,4"], "line 2: expected a frame number from 0, found 'x'"),
+        (["frame,x,y", "0,3,"], "line 2: expected y of a head in pixels, or x and y blank where nobody is"),
+        (["frame,x,y", "0,inf,3"], "line 2: expected x of a head in pixels"),
+        (["frame,x,y", "0,3,4", "12,1,1"], "line 3: frame 12 of the footage is labelled, but"),
+        (["frame,x,y", "0,3,4", "1,3,4", "0,3.0,4"], "line 4: the same stands in line 2 already; remove one"),
+        (["frame,x,y", "0,,", "0, ,"], "line 3: the same stands in line 2 already"),
+        (["frame,x,y", "0,3,4", "0,,"], "line 3: by this line and line 2, frame 0 has somebody and, x"),
+        (["frame,x,y", "0,,", "0,3,4"], "line 3: by this line and line 2, frame 0 has somebody"),
+        (["frame,x,y", "0,3,4", "1,32,4"], "line 3: expected a point of a frame of 32x24 pixels, found 32,4"),
+        (["frame,x,y", "1,3,-1"], "line 2: expected a point of a frame of 32x24 pixels, found 3,-1"),
+    ])
+    def test_bad_dots(self, clip, tmp_path, lines, said):
+        refused(clip, counts=write(tmp_path / "dots.csv", *lines), said=said)
 
 
 MOT = ("2,1,1,1,4,6,1,-1,-1,-1", "2,2,21,1,4,6,1,-1,-1,-1", "2,3,5,5,4,6,0,-1,-1,-1", "4,1,1,1,4,6,1")

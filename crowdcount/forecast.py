@@ -137,11 +137,16 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
     Raises
     ------
     DatasetError
-        When a file cannot be read, nothing was counted, or several files do not all tell the wall-clock time.
+        When a file cannot be read, holds the counts of several recordings or of none, or several files do
+        not all tell the wall-clock time.
     """
     times_s, counts, starts = [], [], []
     for path in paths:
-        rows = [row for row in read_counts(path) if not math.isnan(row.count)]
+        rows = read_counts(path)
+        if len({row.frame for row in rows}) < len(rows):  # times that begin anew would lie over each other
+            raise DatasetError(f"{path} holds a frame twice, as where counts of several recordings were put "
+                               "together; keep each in a file of its own")  # fmt: skip
+        rows = [row for row in rows if not math.isnan(row.count)]
         if not rows:
             raise DatasetError(f"{path} holds no counts; leave it out")
         times_s.append(np.array([row.time_s for row in rows]))

@@ -3,7 +3,7 @@
 import glob
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -367,10 +367,10 @@ def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
         temporary.write_bytes(encoded.tobytes())
 
 
-def is_foreign(path: Path) -> bool:
-    """Whether a CSV file holds something else than counts of `open_writer`."""
+def is_foreign(path: Path, columns: Collection[str] = COLUMNS) -> bool:
+    """Whether a CSV file holds something else than a table of ours with these columns, as of counts."""
     if path.suffix != ".csv" or not path.is_file():
         return False
-    ours = ",".join(COLUMNS[:2]).encode()
     with path.open("rb") as file:
-        return file.read(len(ours)) not in (ours, b"")
+        header = file.readline(200).decode(errors="replace").strip()
+    return bool(header) and not set(columns) <= set(header.split(","))

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import WholeWrites, input_errors, output_errors, partial_path
+from .storage import WholeWrites, csv_rows, input_errors, output_errors, partial_path
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 DIRECTIONS = ("right", "left")
@@ -500,7 +500,7 @@ def _row(place: str, cells: object) -> FrameCount:
         directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
         names = (*COLUMNS[1:5], *directions)
         numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
-        if not math.isfinite(numbers[0]) or math.isinf(numbers[1]):
+        if not math.isfinite(numbers[0]) or math.isinf(numbers[1]) or numbers[1] < 0:
             raise ValueError
         return FrameCount(int(cells["frame"]), *numbers[:4], tuple(map(str, cells["flags"])), *numbers[4:])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -509,20 +509,11 @@ def _row(place: str, cells: object) -> FrameCount:
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, dict]]:
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        lines = csv.reader(file)
-        try:
-            header = next(lines, [])
-            if not set(COLUMNS) <= set(header):
-                raise DatasetError(f"{path}, line 1: expected the columns {','.join(COLUMNS)}; "
-                                   "give a file of counts that crowdcount wrote")
-            for line in lines:
-                cells = dict(zip(header, (cell or None for cell in line), strict=False))
-                if len(line) == len(header):  # else a cell is missing, and the row is refused
-                    cells["flags"] = cells["flags"].split(";") if cells["flags"] else []
-                yield f"{path}, line {lines.line_num}", cells
-        except csv.Error as error:
-            raise DatasetError(f"{path}, line {lines.line_num}: {error}; correct or remove it") from error
+    _, rows = csv_rows(path, COLUMNS)
+    for line, texts in rows:
+        cells = {name: text.strip() or None for name, text in texts.items()}
+        flags = cells["flags"]
+        yield f"{path}, line {line}", cells | {"flags": flags.split(";") if flags else []}
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:

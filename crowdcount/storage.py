@@ -1,5 +1,7 @@
 """Files that are written whole or not at all, and arrays kept with their description in one safe file."""
 
+import codecs
+import csv
 import errno
 import io
 import itertools
@@ -9,14 +11,14 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from .errors import CrowdCountError, ModelError, OutputError
+from .errors import CrowdCountError, DatasetError, ModelError, OutputError
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
 _MAX_MAT_BYTES = 1 << 26  # of the published files the largest has 1.1 MiB
@@ -347,6 +349,77 @@ def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[
     if len(content) > most:
         raise error(f"{path} is larger than any {kind} ({most >> 20} MiB); {advice}")
     return content
+
+
+def csv_rows(path: Path, *kinds: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
+    """The names of a table's columns, in small letters, and number and cells of each line of `csv_lines`.
+
+    Parameters
+    ----------
+    path : Path
+    kinds : sequences of str
+        The columns that it must have, of each kind of table that it may be.
+
+    Raises
+    ------
+    DatasetError
+        When it is of no kind, a column stands twice, or, later, a line has more or fewer cells.
+    """
+    lines = csv_lines(path)
+    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
+    named = [name for name in header if name]
+    if len(set(named)) < len(named) or not any(set(columns) <= set(named) for columns in kinds):
+        wanted = ", or ".join(f"{', '.join(columns[:-1])} and {columns[-1]}" for columns in kinds)
+        found = f"found {','.join(header)[:80]!r}" if header else "found none"
+        raise DatasetError(f"{path}, line 1: expected a header with the columns {wanted}, each once, "
+                           f"{found}; add or correct it")
+
+    def rows():
+        for line, cells in lines:
+            if len(cells) != len(header):
+                raise DatasetError(f"{path}, line {line}: expected {len(header)} values, found {len(cells)}; "
+                                   "correct it")
+            yield line, dict(zip(header, cells, strict=True))
+
+    return header, rows()
+
+
+def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
+
+    Where the first line holds no comma, semicolons or tabs separate, as in many countries. Between
+    semicolons, numbers may have a decimal comma; it is given as a point. What is not UTF-8 is UTF-16 with
+    its mark, or Windows-1252.
+    """
+    try:
+        with input_errors(path, DatasetError):
+            text = _text(path)
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        for cells in lines:
+            if any(cell.strip() for cell in cells):
+                if delimiter == ";":
+                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
+                yield lines.line_num, cells
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(
+            f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"
+        ) from error
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(65_536)
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return (content + file.read()).decode("utf-16")
+        if b"\0" in content:  # no text: a video may be long
+            raise csv.Error("holds a zero byte")
+        content += file.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
 
 
 def read_mat(path: str | Path, names: Collection[str], error: type[CrowdCountError]) -> dict[str, object]:

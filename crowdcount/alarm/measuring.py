@@ -13,11 +13,12 @@ from features.foreground import EmptyScene
 
 from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
-from ..learning.datasets import LARGEST_FEATURE, csv_lines, load_dataset
+from ..learning.datasets import LARGEST_FEATURE, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
+from ..storage import csv_lines
 from ..video import Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.
@@ -178,8 +179,9 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
         return dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in rows]
     lines = csv_lines(path)
     header = [cell.strip() for cell in next(lines, (1, []))[1]]
+    header = [name.lower() if name.lower() in _NOT_FEATURES else name for name in header]
     chosen = [k for k, name in enumerate(header) if name not in _NOT_FEATURES]
-    if not chosen or len(set(header)) < len(header):
+    if not chosen or "" in header or len(set(header)) < len(header):
         raise DatasetError(f"{path}, line 1: expected a header that names each feature once; add it")
     rows = []
     for line, cells in lines:

@@ -238,7 +238,7 @@ def run_alarm(
     events over time.
     """
     target = output or f"{source_stem(source)}.events.csv"
-    if output is None and is_foreign(Path(target)):
+    if output is None and is_foreign(Path(target), ("frame", "time_s", "event")):
         raise OutputError(f"{target} is not from crowdcount; move it, or choose another name with -o")
     if target != "-":
         refuse_to_replace(target, source, model, scene)

@@ -1,10 +1,7 @@
 """Footage or ready-made features with the number of people in some of the frames."""
 
-import codecs
-import csv
 import glob
 import hashlib
-import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +13,7 @@ import numpy as np
 
 from ..errors import DatasetError
 from ..scene import Scene
-from ..storage import input_errors, natural, read_mat, read_npz
+from ..storage import csv_lines, csv_rows, natural, read_mat, read_npz
 from ..video import IMAGE_SUFFIXES, SourceInfo, open_source
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
@@ -402,32 +399,14 @@ def _feature_dataset(path: Path, features: np.ndarray, counts: np.ndarray, names
 
 
 def _load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
-    header, rows = _label_rows(labels_path)
-    if "count" in header:
-        return _load_counted_video(path, labels_path, _read_counts(labels_path, header, rows))
-    return _load_dotted_video(path, labels_path, _read_dots(labels_path, rows), roi_scene)
-
-
-def _label_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """Names of the columns of a file of counts or dots; line and cells by name of each row."""
-    lines = csv_lines(path)
-    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
-    if not ({"frame", "count"} <= set(header) or {"frame", "x", "y"} <= set(header)):
-        found = f"found {','.join(header)[:80]!r}" if header else "found none"
-        raise DatasetError(f"{path}, line 1: expected a header with the columns frame and count, or of dots "
-                           f"frame, x and y, {found}; add or correct it")
-
-    def rows() -> Iterator[tuple[int, dict[str, str]]]:
-        line = None
-        for line, cells in lines:
-            if len(cells) != len(header):
-                raise DatasetError(f"{path}, line {line}: expected {len(header)} values, found {len(cells)}; "
-                                   "correct it")
-            yield line, dict(zip(header, cells, strict=True))
-        if line is None:
-            raise DatasetError(f"{path}: expected a line for each labelled frame, found none; add them")
-
-    return header, rows()
+    header, rows = csv_rows(labels_path, ("frame", "count"), ("frame", "x", "y"))
+    is_counted = "count" in header
+    labels = _read_counts(labels_path, header, rows) if is_counted else _read_dots(labels_path, rows)
+    if not labels:
+        raise DatasetError(f"{labels_path}: expected a line for each labelled frame, found none; add them")
+    if is_counted:
+        return _load_counted_video(path, labels_path, labels)
+    return _load_dotted_video(path, labels_path, labels, roi_scene)
 
 
 def _load_counted_video(path: str | Path, labels_path: Path,
@@ -638,44 +617,6 @@ def _count_vector(values: np.ndarray) -> np.ndarray:
 def _check_length(values: Sequence, length: int) -> None:
     if len(values) != length:
         raise ValueError
-
-
-def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
-
-    Where the first line holds no comma, semicolons or tabs separate, as in many countries. Between
-    semicolons, numbers may have a decimal comma; it is given as a point. What is not UTF-8 is UTF-16 with
-    its mark, or Windows-1252.
-    """
-    try:
-        with input_errors(path, DatasetError):
-            text = _text(path)
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        for cells in lines:
-            if any(cell.strip() for cell in cells):
-                if delimiter == ";":
-                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
-                yield lines.line_num, cells
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DatasetError(
-            f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"
-        ) from error
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(65_536)
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return (content + file.read()).decode("utf-16")
-        if b"\0" in content:  # no text: a video may be long
-            raise csv.Error("holds a zero byte")
-        content += file.read()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")
 
 
 def _number(text: str, expected: str, least: float = -LARGEST) -> float:

@@ -265,10 +265,11 @@ def test_wrong_calls_of_one_operator_are_outvoted_and_listed(tmp_path, table):
     assert set(training.doubted) <= set(range(0, 200, 2))
 
 
-def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_out(tmp_path):
+@pytest.mark.parametrize("names", ["frame,time_s,count,low,high,flags", "Frame, Time_s,count,low,high,Flags"])
+def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_out(tmp_path, names):
     path = write(
         tmp_path / "street.counts.csv",
-        "frame,time_s,count,low,high,flags\n0,0.0,,,,undecodable\n5,0.5,3.0,2,4,learning;x\n6,0.6,4,3,5,\n",
+        f"{names}\n0,0.0,,,,undecodable\n5,0.5,3.0,2,4,learning;x\n6,0.6,4,3,5,\n",
     )
     with open_measuring(str(path)) as measuring:
         frames = list(measuring.frames())
@@ -283,6 +284,7 @@ def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_
     ("text", "message"),
     [
         ("frame,time_s\n", "line 1: expected a header that names each feature"),
+        (",frame,area\n0,0,1\n", "line 1: expected a header that names each feature"),
         ("area,area\n1,2\n", "line 1: expected a header"),
         ("frame,area\n", "expected a line for each frame"),
         ("frame,area\n0,1\n0,2\n", "line 3: expected frames and times that increase"),

@@ -292,11 +292,12 @@ class TestPlan:
         assert only(here) == []
 
     def test_labels_of_the_users_are_not_replaced_unasked(self, run, here):
-        (here / "street.counts.csv").write_text("frame,count\n0,1\n")
-        code, _, stderr = run(COUNT)
-        assert code == 2
-        assert "street.counts.csv is not from crowdcount; move it" in stderr
-        assert (here / "street.counts.csv").read_text() == "frame,count\n0,1\n"
+        for labels in ("frame,count\n0,1\n", "frame,time_s,count\n0,0.0,1\n"):  # the latter of suggest
+            (here / "street.counts.csv").write_text(labels)
+            code, _, stderr = run(COUNT)
+            assert code == 2
+            assert "street.counts.csv is not from crowdcount; move it" in stderr
+            assert (here / "street.counts.csv").read_text() == labels
         for _ in range(2):
             assert run(f"{COUNT} -o street.counts.csv --end 2 -q")[0] == 0
             assert run(f"{COUNT} --end 2 -q")[0] == 0

@@ -339,8 +339,8 @@ class TestCountsFile:
         refused(clip, counts=labels, said="line 2: expected a count of 0 or more, or a blank, found '1,200'")
 
     @pytest.mark.parametrize(("lines", "said"), [
-        ([], "line 1: expected a header with the columns frame and count, or of dots frame, x and y, found"),
-        (["0,3"], "the columns frame and count, or of dots frame, x and y, found '0,3'; add or correct it"),
+        ([], "line 1: expected a header with the columns frame and count, or frame, x and y, each once"),
+        (["0,3"], "the columns frame and count, or frame, x and y, each once, found '0,3'"),
         (["frame,count"], "expected a line for each labelled frame, found none"),
         (["frame,count", "0,3", "12,1"], "line 3: frame 12 of the footage is labelled, but"),
         (["frame,count", "0,3", "99999999999,1"], "line 3: frame 99999999999 of the footage is labelled"),
@@ -354,6 +354,7 @@ class TestCountsFile:
         (["frame,count", "-1,1"], "line 2: expected a frame number from 0, found '-1'"),
         (["frame,count", "1.5,1"], "line 2: expected a frame number from 0, found '1.5'"),
         (["frame,count", "1"], "line 2: expected 2 values, found 1"),
+        (["frame,count,Count ", "1,2,"], "y, each once, found 'frame,count,count'; add or correct"),
         (["frame,count", "1," + "9" * 200_000], "is not a text file of comma-separated values"),
     ])
     def test_bad_lines(self, clip, tmp_path, lines, said):

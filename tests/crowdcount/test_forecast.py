@@ -190,6 +190,18 @@ def test_wrong_files_are_named(tmp_path):
         forecast(day, period_s=1.0, steps=2)
 
 
+def test_counts_of_two_days_put_into_one_file_are_not_laid_over_each_other(tmp_path):
+    days = [
+        write(tmp_path / f"{k}.csv", np.tile(WAVE + k, 4), start_time=MIDNIGHT + timedelta(4 * k))
+        for k in (0, 1)
+    ]
+    assert len(load_series(days).counts) == 192
+    both = tmp_path / "both.csv"
+    both.write_text(days[0].read_text() + days[1].read_text().partition("\n")[2])
+    with pytest.raises(DatasetError, match="holds a frame twice, as where counts of several"):
+        load_series([both])
+
+
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [("time_s", "NaN"), ("time_s", "9" * 400), ("count", "1e400"), ("frame", "1e400")],

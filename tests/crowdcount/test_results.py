@@ -189,18 +189,28 @@ class TestCsv:
                 assert same(read_counts(writer.partial_path), ROWS[:n])
 
     @pytest.mark.parametrize(("text", "said"), [
-        ("", "line 1: expected the columns"),
-        ("frame,count\n1,2\n", "line 1: expected the columns"),
-        ("frame,time_s,count,low,high,flags\n0,0,1,1,1,\n1,0.04,1.5", "line 3: expected values"),
+        ("", "line 1: expected a header with the columns frame, time_s, count, low, high and flags"),
+        ("frame,count\n1,2\n", "line 1: expected a header with the columns"),
+        ("frame,time_s,count,low,high,flags\n0,0,1,1,1,\n1,0.04,1.5", "line 3: expected 6 values, found 3"),
+        ("frame,time_s,count,low,high,flags,count\n0,0,1,1,1,,2\n", "each once, found"),
+        ("frame,time_s,count,low,high,flags\n0,0,-1,0,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n0,0,many,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n,0,1,1,1,\n", "line 2: expected values"),
-        ("frame,time_s,count,low,high,flags\n" + "1" * 200_000, "line 2: field larger"),
+        ("frame,time_s,count,low,high,flags\n" + "1" * 200_000, "is not a text file"),
     ])
     def test_bad_files(self, tmp_path, text, said):
         (tmp_path / "a.csv").write_text(text)
         with pytest.raises(DatasetError, match=r"^[^\n]+$") as caught:
             read_counts(tmp_path / "a.csv")
         assert said in str(caught.value)
+
+
+    @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+    def test_what_a_spreadsheet_made_of_them_is_read(self, tmp_path, encoding):
+        table = ["Frame;Time_s;Count;Low;High;Flags", "0;0;3,25;2;4,5;", '1;0,04;;;;undecodable',
+                 '7;0,28;0;0;1,5;"light;outside-range"', ";;;;;", ""]
+        (tmp_path / "a.csv").write_bytes("\r\n".join(table).encode(encoding))
+        assert same(read_counts(tmp_path / "a.csv"), ROWS)
 
 
 class TestJsonLines:

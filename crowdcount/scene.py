@@ -4,6 +4,7 @@ A scene is given (polygons and people measured in the image), imported (the file
 sets), estimated from the footage, or assumed; it says which, and can be saved, corrected and shown.
 """
 
+import codecs
 import json
 import math
 import textwrap
@@ -324,6 +325,7 @@ def load_scene(path: str | Path) -> Scene:
     if path.suffix.lower() == ".npz":
         return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
     content = read_bytes(path, _MAX_JSON_BYTES, "scene file", "give a scene file", SceneError)
+    content = content.removeprefix(codecs.BOM_UTF8)  # some editors begin a text with it
     version = _validated(_Header, content, path).version
     if version > VERSION:
         raise SceneError(
@@ -641,17 +643,37 @@ def _whole_frame(size_wh) -> tuple[Polygon, ...]:
 
 
 def _region_of(polygons, size_wh) -> np.ndarray:
-    """`_mask_of` polygons as they are given; SceneError where one encloses nothing, or all lie outside."""
+    """`_mask_of` polygons as they are given; SceneError where one encloses nothing or crosses itself, or all
+    lie outside."""
     for number, polygon in enumerate(polygons, start=1):
         points = np.array(polygon, np.float64)
         if not (np.isfinite(points).all() and np.abs(points).max() <= _MAX_COORDINATE):
             raise SceneError(f"polygon {number} of the ROI has a point far outside any frame; correct it")
+        if _crosses_itself(points):  # of an hourglass, the middle of the sides would not be counted
+            raise SceneError(f"polygon {number} of the ROI crosses itself; give its corners in order")
         if len(points) < 3 or cv2.contourArea(points.astype(np.float32)) < 1:
             raise SceneError(f"polygon {number} of the ROI encloses no area; give three or more corners")
     mask = _mask_of(polygons, size_wh)
     if not mask.any():
         raise SceneError(f"the ROI lies outside the {size_wh[0]}x{size_wh[1]} frame; draw it inside")
     return mask
+
+
+def _crosses_itself(points: np.ndarray) -> bool:
+    """Whether two sides of a polygon (n, 2) cross, the ends of each on either side of the other."""
+
+    def side(start, end, point):  # of the line from start to end on which a point lies, by the sign
+        (x, y), (u, v) = (end - start).T, (point - start).T
+        return x * v - y * u
+
+    starts, ends = points, np.roll(points, -1, axis=0)
+    return any(
+        (
+            (side(start, end, starts) * side(start, end, ends) < 0)
+            & (side(starts, ends, start) * side(starts, ends, end) < 0)
+        ).any()
+        for start, end in zip(starts, ends, strict=True)
+    )
 
 
 def _mask_of(polygons, size_wh) -> np.ndarray:

@@ -118,6 +118,8 @@ class TestSceneFrom:
             ([((200, 0), (300, 0), (300, 50))], "outside"),
             ([((1, 1), (5, 5), (9, 9))], "area"),
             ([((1, 1), (5, 5))], "area"),
+            ([((0, 20), (159, 20), (0, 119), (159, 119))], "crosses itself; give its corners in order"),
+            ([TRIANGLE, ((40, 20), (120, 20), (0, 119), (159, 119))], "polygon 2 of the ROI crosses itself"),
             ([((1, 1), (5, float("nan")), (9, 1))], "far outside"),
             ([((1, 1), (1e9, 5), (9, 1))], "far outside"),
             ([], "outside"),
@@ -200,9 +202,16 @@ class TestScene:
         assert "--person" in assumed[2]
 
 
-polygons = st.lists(
-    st.tuples(st.floats(0, 159), st.floats(0, 119)), min_size=3, max_size=6, unique=True
-).filter(lambda points: cv2.contourArea(np.array(points, np.float32)) > 2)
+def in_order(points):
+    middle = np.mean(points, axis=0)
+    return sorted(points, key=lambda point: np.arctan2(*(point - middle)))
+
+
+polygons = (
+    st.lists(st.tuples(st.floats(0, 159), st.floats(0, 119)), min_size=3, max_size=6, unique=True)
+    .map(in_order)
+    .filter(lambda points: cv2.contourArea(np.array(points, np.float32)) > 2)
+)
 
 
 class TestFiles:
@@ -248,6 +257,16 @@ class TestFiles:
         content["line"]["slope"] = 0.6
         path.write_text(json.dumps(content))
         assert load_scene(path).line.slope == 0.6
+
+    def test_what_an_editor_puts_before_the_text_is_passed_over(self, given_scene, tmp_path):
+        path = tmp_path / "scene.json"
+        given_scene.save(path)
+        path.write_text(path.read_text(), encoding="utf-8-sig")
+        assert same(load_scene(path), given_scene)
+
+    def test_sides_may_touch(self):
+        keyhole = ((10, 10), (100, 10), (100, 100), (10, 100), (10, 50), (50, 50), (50, 60), (10, 60))
+        assert scene_from(SIZE, [keyhole, keyhole[::-1]]).roi.sum() > 7000
 
     def test_json_cannot_hold_a_mask(self, mask_scene, tmp_path):
         with pytest.raises(SceneError) as excinfo:

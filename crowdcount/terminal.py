@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
+_LEARNT = "the model was trained on most of these counts"
 
 
 class Terminal:
@@ -188,6 +189,8 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
             f"the interval holds the count of {evaluation.coverage:.0%} of the frames; the model promises "
             f"{evaluation.level:.0%}"
         )
+    if evaluation.is_learnt:
+        lines.append(f"{_LEARNT}: its error on others is larger; evaluate on counts of other frames")
     return lines
 
 
@@ -204,7 +207,9 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
         f"half width of the interval in people, at 10: {found.former_quantile * 10**0.5:.1f} before, "
         f"{found.model.quantile * 10**0.5:.1f} now",
     ]
-    if not found.keeps_level:
+    if found.is_learnt:
+        lines.append(f"{_LEARNT}: the interval is at least as wide as before; give counts of other frames")
+    elif not found.keeps_level:
         lines.append(
             f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
             f"for {level:.0%}: it is at least as wide as before"

@@ -23,6 +23,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
         intervals = {"level": evaluation.level, "coverage": evaluation.coverage}
-        print_result(json_line({**asdict(evaluation.metrics), **intervals, "seconds": evaluation.seconds}))
+        facts = {**asdict(evaluation.metrics), **intervals, "learnt": evaluation.is_learnt}
+        print_result(json_line(facts | {"seconds": evaluation.seconds}))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

@@ -30,7 +30,8 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
     found, written = recalibrate_model(model, dataset, output, watcher=Terminal(quiet), **options)
     if json:
         facts = {**asdict(found.correction), "before": asdict(found.before), "after": asdict(found.after)}
-        facts |= {"quantile": found.model.quantile, "seconds": found.seconds, "model": written}
+        facts |= {"quantile": found.model.quantile, "learnt": found.is_learnt}
+        facts |= {"seconds": found.seconds, "model": written}
         print_result(json_line(facts))
     else:
         print_result("\n".join(recalibration_report(found, written)))

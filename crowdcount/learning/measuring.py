@@ -258,6 +258,16 @@ def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
 
 
+def has_learnt(model: CounterModel, dataset: Dataset, rows: np.ndarray) -> bool:
+    """Whether a model was trained on most of the labels of these rows (indices): by its facts, it knows the
+    same count of a frame of that number. They tell little of its error on others."""
+    learnt = model.facts.get("labels")
+    if not isinstance(learnt, dict):
+        return False
+    labels = zip(dataset.numbers[rows].tolist(), dataset.counts[rows].tolist(), strict=True)
+    return 2 * sum(learnt.get(str(number)) == count for number, count in labels) > len(rows)
+
+
 def check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:
     """DatasetError when some rows (a mask or indices) have fewer than `least` labels."""
     n_labels = int(np.isfinite(dataset.counts[rows]).sum())

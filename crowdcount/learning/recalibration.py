@@ -13,7 +13,7 @@ from ..model import CounterModel
 from ..scene import Scene
 from ..video import open_source
 from .datasets import Dataset
-from .measuring import Progress, measure_for, selected
+from .measuring import Progress, has_learnt, measure_for, selected
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -39,6 +39,9 @@ class Recalibration:
         Half width of the former model's interval, in units of `models.intervals.count_scale`.
     is_local : bool
         Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
+    is_learnt : bool
+        Whether the former model was trained on most of the counts, which then tell nothing of its error: the
+        interval is at least as wide as before.
     seconds : float
     """
 
@@ -48,6 +51,7 @@ class Recalibration:
     after: CountMetrics
     former_quantile: float
     is_local: bool
+    is_learnt: bool
     seconds: float
 
     @property
@@ -91,15 +95,17 @@ def recalibrate(
     held_out = leave_one_out(counts, labels)
     before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
     facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
+    quantile = renewed_quantile(held_out, labels, model.level, model.quantile)
+    is_learnt = has_learnt(model, dataset, table.rows)
     corrected = replace(
         model.corrected(correction),
-        quantile=renewed_quantile(held_out, labels, model.level, model.quantile),
+        quantile=max(quantile, model.quantile) if is_learnt else quantile,
         scene=table.scene,
         facts=model.facts | {"recalibration": facts},
     )
     is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
     seconds = time.perf_counter() - began
-    return Recalibration(corrected, correction, before, after, model.quantile, is_local, seconds)
+    return Recalibration(corrected, correction, before, after, model.quantile, is_local, is_learnt, seconds)
 
 
 def _has_row(dataset: Dataset, row: int) -> bool:

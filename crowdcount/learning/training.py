@@ -24,7 +24,7 @@ from .datasets import Dataset
 from .directions import by_direction
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
 from .local_counts import local_counts
-from .measuring import FeatureTable, Progress, check_labels, measure_for, selected
+from .measuring import FeatureTable, Progress, check_labels, has_learnt, measure_for, selected
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
 
@@ -108,6 +108,8 @@ class Evaluation:
         Share of frames whose true count the model's intervals promise to hold.
     coverage : float
         Share whose they hold; NaN for a model without intervals.
+    is_learnt : bool
+        Whether the model was trained on most of these labels: its error on others is larger.
     seconds : float
     """
 
@@ -117,6 +119,7 @@ class Evaluation:
     predictions: np.ndarray
     level: float
     coverage: float
+    is_learnt: bool
     seconds: float
 
 
@@ -200,6 +203,7 @@ def train(
     blocks = [test for _, test in fitting.folds.split(errors)]
     fitted, predictor = fitting.predictor(best)
     n_averaged = len(best.averaged) or 1
+    numbers = dataset.numbers[table.rows[fitting.labelled]]
     model = CounterModel(
         predictor,
         table.columns,
@@ -212,6 +216,7 @@ def train(
         facts={
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
+            "labels": dict(zip(map(str, numbers.tolist()), fitting.labels.tolist(), strict=True)),
             "cross_validation": asdict(best.metrics),
             "regressor": regressor,
             "kernel": kernel,
@@ -303,6 +308,7 @@ def evaluate(
         predictions,
         model.level,
         float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
+        has_learnt(model, dataset, table.rows[labelled]),
         time.perf_counter() - began,
     )
 

@@ -588,7 +588,7 @@ class TestTrainAndEvaluate:
         code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
         assert (code, stderr) == (0, "")
         assert list(json.loads(stdout)) == [
-            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "seconds",
+            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "learnt", "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
 
@@ -601,7 +601,8 @@ class TestTrainAndEvaluate:
     def test_evaluate_for_people_and_from_the_cache(self, run, here):
         code, stdout, _ = run(f"{self.EVALUATE} --cache kept")
         assert code == 0
-        first, errors, intervals = stdout.splitlines()
+        first, errors, intervals, learnt = stdout.splitlines()
+        assert learnt.startswith("the model was trained on most of these counts: its error on others is larger")
         assert first.startswith("40 labelled frames in ")
         assert re.fullmatch(r"the interval holds .* of \d+% of the frames; .* promises 90%", intervals)
         assert [part.split()[0] for part in errors.split(", ")] == ["MAE", "MSE", "RMSE", "MRE", "bias"]

@@ -15,7 +15,7 @@ from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
-from crowdcount.terminal import describe_model
+from crowdcount.terminal import describe_model, recalibration_report
 from models import Correction
 from samples.make import main as make_clip
 
@@ -53,6 +53,19 @@ def test_ten_counts_correct_a_model_of_the_camera(trained, street, drifted, tmp_
     row = next(count(street.frames, model=loaded))
     assert row.count == pytest.approx(after[0])
     assert row.low <= row.count <= row.high
+
+
+def test_counts_that_the_model_was_trained_on_make_no_interval_narrower(trained, street, drifted):
+    """Its errors on them are next to nothing, and so would the interval be."""
+    found = recalibrate(street.dataset(), trained.model, frames="1-30")
+    assert found.is_learnt
+    assert found.after.mae < 0.5 * trained.metrics.mae
+    assert found.model.quantile == trained.model.quantile
+    assert "trained on most of these counts" in "".join(recalibration_report(found, "m.npz"))
+    assert evaluate(street.dataset(), trained.model, frames="1-30").is_learnt
+    assert not recalibrate(load_dataset(street.frames, counts=drifted), trained.model).is_learnt
+    foreign = replace(trained.model, facts={"labels": [1, 2]})
+    assert not evaluate(street.dataset(), foreign, frames="1-30").is_learnt
 
 
 def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):

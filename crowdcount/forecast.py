@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import product
+from itertools import pairwise, product
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -137,8 +138,8 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
     Raises
     ------
     DatasetError
-        When a file cannot be read, holds the counts of several recordings or of none, or several files do
-        not all tell the wall-clock time.
+        When a file cannot be read, holds the counts of several recordings or of none, or several files are of
+        the same time or do not all tell the wall-clock time.
     """
     times_s, counts, starts = [], [], []
     for path in paths:
@@ -161,6 +162,12 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
     start = min(starts) if None not in starts else None
     if start is not None:
         times_s = [t + (own - start).total_seconds() for t, own in zip(times_s, starts, strict=True)]
+    spans = [(own.min(), own.max(), path) for own, path in zip(times_s, paths, strict=True)]
+    spans.sort(key=itemgetter(0, 1))
+    for (begin, end, one), (next_begin, next_end, other) in pairwise(spans):
+        if 2 * (min(end, next_end) - next_begin) > min(end - begin, next_end - next_begin):
+            raise DatasetError(f"{one} and {other} hold counts of the same time, as of two cameras; give "
+                               "those of one, each once")  # fmt: skip
     times_s, counts = np.concatenate(times_s), np.concatenate(counts)
     order = np.argsort(times_s, kind="stable")
     return CountSeries(times_s[order], counts[order], start)

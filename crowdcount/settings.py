@@ -66,7 +66,7 @@ def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]
         One line naming the key: the file is no TOML, or a key or a value is none that the command knows.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DatasetError
+from ..results import COLUMNS
 from ..scene import Scene
 from ..storage import csv_lines, csv_rows, natural, read_mat, read_npz
 from ..video import IMAGE_SUFFIXES, SourceInfo, open_source
@@ -126,8 +127,14 @@ class Dataset:
         Raises
         ------
         DatasetError
-            When the text is no range, or a range reaches beyond the data set's frames or holds none.
+            When the text is no range, the list holds anything but numbers, as a mask does, or a range reaches
+            beyond the data set's frames or holds none.
         """
+        if not isinstance(frames, str):
+            wrong = [k for k in frames if isinstance(k, bool) or not isinstance(k, int | np.integer)]
+            if wrong:
+                raise DatasetError(f"expected the numbers of frames, found {wrong[0]!r}; of a mask, give "
+                                   "those where it is true")
         ranges = _parse_ranges(frames) if isinstance(frames, str) else [(k, k) for k in frames]
         first, last = self.numbers.min(), self.numbers.max()
         chosen = np.zeros(len(self.numbers), bool)
@@ -405,22 +412,27 @@ def _load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene |
     if not labels:
         raise DatasetError(f"{labels_path}: expected a line for each labelled frame, found none; add them")
     if is_counted:
-        return _load_counted_video(path, labels_path, labels)
+        return _load_counted_video(path, labels_path, labels, set(COLUMNS) <= set(header))
     return _load_dotted_video(path, labels_path, labels, roi_scene)
 
 
 def _load_counted_video(path: str | Path, labels_path: Path,
-                        labels: dict[int, tuple[int, tuple[float, ...]]]) -> Dataset:
+                        labels: dict[int, tuple[int, tuple[float, ...]]], is_own: bool) -> Dataset:
     last = max(labels)
     info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
     numbers = np.full((length, len(labels[last][1])), math.nan)
     for frame, (_, row) in labels.items():
         numbers[frame] = row
     blank = sum(math.isnan(row[0]) for _, row in labels.values())
-    notes = (f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as unlabelled",)
+    notes = []
+    if blank:
+        notes.append(f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as "
+                     "unlabelled")
+    if is_own:
+        notes.append(f"{labels_path}: these look like counts by crowdcount; labels are what people counted")
     return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=numbers[:, 0], source=path,
                    fps=info.fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
-                   notes=notes if blank else ())
+                   notes=tuple(notes))
 
 
 def _read_counts(path: Path, header: Sequence[str],

@@ -60,8 +60,8 @@ def parse_position(text: str) -> Position:
 
 def check_window(start: Position | Landmark | None, end: Position | None, every: int) -> None:
     """VideoError when the arguments of :meth:`VideoSource.frames` contradict each other."""
-    if every < 1:
-        raise VideoError(f"every must be 1 or more, not {every}")
+    if every < 1 or every % 1:
+        raise VideoError(f"every must be 1 or more, a whole number, not {every}")
     if isinstance(start, Position) and end is not None:
         by_frame = None not in (start.frame, end.frame) and start.frame >= end.frame
         by_time = None not in (start.time_s, end.time_s) and start.time_s >= end.time_s

@@ -707,7 +707,8 @@ class TestSettings:
         return [int(line.split(",")[0]) for line in stdout.splitlines()[1:]]
 
     def test_options_then_environment_then_file(self, run, monkeypatch):
-        Path("crowdcount.toml").write_text('[count]\nevery = 20\nstart = "0.5s"\n[train]\nmodel = "m.npz"\n')
+        text = '[count]\nevery = 20\nstart = "0.5s"\n[train]\nmodel = "m.npz"\n'
+        Path("crowdcount.toml").write_text(text, encoding="utf-8-sig")  # as some editors save it
         assert self.frames(run) == [5, 25]
         monkeypatch.setenv("CROWDCOUNT_COUNT_EVERY", "15")
         assert self.frames(run) == [5, 20, 35]

@@ -304,6 +304,13 @@ class TestCountsFile:
         np.testing.assert_array_equal(dataset.numbers, range(12))
         np.testing.assert_array_equal(dataset.counts, [3, NAN, 0, *[NAN] * 8, 2.5])
 
+    def test_a_mask_is_no_list_of_frames(self, clip, tmp_path):
+        dataset = load_dataset(clip, counts=write(tmp_path / "labels.csv", "frame,count", "0,3"))
+        assert dataset.select(np.arange(3)).sum() == 3
+        for mask in (np.arange(12) < 3, [True] * 12, [0.5]):
+            with pytest.raises(DatasetError, match="expected the numbers of frames, found"):
+                dataset.select(mask)
+
     def test_image_folder_and_pattern(self, tmp_path):
         draw_images(tmp_path / "images", [f"img{k}.png" for k in range(5)])
         labels = write(tmp_path / "labels.csv", "frame,count", "4,1")
@@ -318,8 +325,12 @@ class TestCountsFile:
         labels = tmp_path / "labels.csv"
         labels.write_bytes("\ufeffFrame, Count ,remark\r\n1,2,\"seen, twice\"\r\n".encode())
         np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:3], [NAN, 2, NAN])
+        assert load_dataset(clip, counts=labels).notes == ()
         write(labels, "frame,time_s,count,low,high,flags", "1,0.1,2.5,1,4,learning")
-        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:3], [NAN, 2.5, NAN])
+        dataset = load_dataset(clip, counts=labels)
+        np.testing.assert_array_equal(dataset.counts[:3], [NAN, 2.5, NAN])
+        (note,) = dataset.notes
+        assert "these look like counts by crowdcount" in note
 
     @pytest.mark.parametrize("separator", [";", "\t"])
     def test_other_separators(self, clip, tmp_path, separator):

@@ -202,6 +202,15 @@ def test_counts_of_two_days_put_into_one_file_are_not_laid_over_each_other(tmp_p
         load_series([both])
 
 
+def test_counts_of_two_cameras_are_told_from_recordings_that_overlap(tmp_path):
+    def days(begin, name):
+        return write(tmp_path / name, np.tile(WAVE, 4), start_time=MIDNIGHT + timedelta(days=begin))
+
+    assert len(load_series([days(3.5, "later.csv"), days(0, "first.csv")]).counts) == 192
+    with pytest.raises(DatasetError, match="hold counts of the same time, as of two cameras"):
+        load_series([days(0, "first.csv"), days(0.5, "same.csv"), days(9, "later.csv")])
+
+
 @pytest.mark.parametrize(
     ("place", "wrong"),
     [("time_s", "NaN"), ("time_s", "9" * 400), ("count", "1e400"), ("frame", "1e400")],

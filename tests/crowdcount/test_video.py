@@ -79,6 +79,7 @@ def test_window_selects_frames(tmp_path, start, end, every, expected):
     ("arguments", "message"),
     [
         ({"every": 0}, "every must be 1 or more"),
+        ({"every": 2.5}, "a whole number, not 2.5"),
         ({"start": Position(frame=5), "end": Position(frame=5)}, "must lie behind the start"),
         ({"start": Position(time_s=2.0), "end": Position(time_s=1.0)}, "must lie behind the start"),
     ],

@@ -2,6 +2,7 @@
 
 import glob
 import re
+import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,9 +17,11 @@ import numpy as np
 
 from .counting import Counting, open_counting
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
+from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
+from .pages import PAGE_SUFFIXES
 from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
@@ -30,6 +33,8 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .learning.datasets import Dataset
 
 PICTURE_SUFFIXES = (".png", ".jpg")
+#: Frames of the page on which a scene is drawn.
+N_DRAWN_ON = 9
 SCENE_SUFFIXES = (".json", ".npz")
 #: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
 Show = Callable[[str, int, int | None, float | None], None]
@@ -304,6 +309,7 @@ def make_scene(
     scene: str | Path | None = None,
     output: str | Path | None = None,
     preview: str | Path | None = None,
+    html: str | Path | None = None,
     timeout_s: float = 10.0,
     watcher: Watcher,
 ) -> Scene:
@@ -326,6 +332,8 @@ def make_scene(
         Scene file to write, .json or .npz.
     preview : path, optional
         Picture to write: the scene drawn on a frame.
+    html : path, optional
+        Page to write, to draw the scene on in a browser.
     timeout_s : float
         How long a stream may be silent.
     watcher : Watcher
@@ -336,7 +344,7 @@ def make_scene(
     """
     if imported and scene is not None:
         raise SceneError("expected a scene file or files to import, not both; drop one of them")
-    for path, suffixes in ((output, SCENE_SUFFIXES), (preview, PICTURE_SUFFIXES)):
+    for path, suffixes in ((output, SCENE_SUFFIXES), (preview, PICTURE_SUFFIXES), (html, PAGE_SUFFIXES)):
         if path is not None:
             check_writable(path, suffixes)
     is_estimated = not (imported or scene or persons)
@@ -352,12 +360,20 @@ def make_scene(
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
         made = made.redrawn(*given, axis)
-        if preview is not None:
-            image = next(frame.image_bgr for frame in opened.frames() if frame.image_bgr is not None)
+        frames = [] if html is None else opened.sample(N_DRAWN_ON)
+        if preview is not None or (html is not None and not frames):
+            first = next(frame for frame in opened.frames() if frame.image_bgr is not None)
     if output is not None:
         made.save(output)
     if preview is not None:
-        _write_picture(preview, draw_scene(made, image))
+        _write_picture(preview, draw_scene(made, first.image_bgr))
+    if html is not None:
+        shown = [(frame.index, frame.time_s, frame.image_bgr) for frame in frames or [first]]
+        starts = [] if scene is None else ["--scene", str(scene)]
+        starts += [part for file in imported for part in ("--import", str(file))]
+        command = shlex.join(["crowdcount", "scene", source, *starts])
+        ending = shlex.join(["-o", f"{source_stem(source)}.json"])
+        write_scene_page(html, Path(source).name, shown, made, command, ending)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Reports as one self-contained HTML page: no script, nothing fetched, readable in light and dark.
+"""Self-contained HTML pages: nothing is fetched, they are readable in light and dark. Reports have no script.
 
 A page is built of `Markup`: text that is HTML already. All other text is escaped wherever it goes.
 """
@@ -39,19 +39,19 @@ class Markup(str):
     """Text that is HTML already, and goes into a page as it is."""
 
 
-def page(title: str, parts: Iterable[Markup]) -> str:
-    """A whole HTML document: the title as its heading, then the parts."""
+def page(title: str, parts: Iterable[Markup], head: str = "") -> str:
+    """A whole HTML document: the title as its heading, then the parts; `head`: HTML that its head has too."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n{head}</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n{''.join(parts)}</body>\n</html>\n"
     )
 
 
-def write_page(path: str | Path, title: str, parts: Iterable[Markup]) -> None:
+def write_page(path: str | Path, title: str, parts: Iterable[Markup], head: str = "") -> None:
     """Write a page, whole or not at all; OutputError when it cannot be written."""
-    text = page(title, parts).encode(errors="replace")
+    text = page(title, parts, head).encode(errors="replace")
     with atomic_path(path) as temporary:
         temporary.write_bytes(text)
 

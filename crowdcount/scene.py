@@ -510,7 +510,7 @@ def draw_scene(scene: Scene, frame_bgr: np.ndarray) -> np.ndarray:
         start, end = np.rint(scene.axis).astype(int).tolist()
         cv2.arrowedLine(image, start, end, _AXIS_BGR, 2 * thickness, cv2.LINE_AA, 0, 0.06)
     font = max(0.4, height / 1000)
-    for x, y, tall in _figures(scene):
+    for x, y, tall in figures(scene):
         top, foot, half = round(y - tall / 2), round(y + tall / 2), round(0.2 * tall)
         cv2.rectangle(image, (x - half, top), (x + half, foot), _FIGURE_BGR, thickness)
         text = f"{tall:.0f} px"
@@ -728,7 +728,7 @@ def _line_through(persons, size_wh) -> HeightLine:
     return HeightLine(slope, intercept, float(heights.min() / 2), float(heights.max() * 2))
 
 
-def _figures(scene: Scene):
+def figures(scene: Scene):
     """Middle x, middle y and height of people side by side in the ROI, each a fifth smaller than the last."""
     places, last = [], np.inf
     for row in np.flatnonzero(scene.roi.any(axis=1))[::-1]:

@@ -37,6 +37,9 @@ from .common import AXIS, PERSON, POLYGON, quiet_option, timeout_option
 )
 @click.option("--scene", metavar="FILE", help="Scene file to start from.")
 @click.option("--preview", metavar="FILE", help="Picture to draw of the scene on a frame, .png or .jpg.")
+@click.option(
+    "--html", metavar="FILE", help="Page to draw region, people and axis on; it tells the command for them."
+)
 @timeout_option
 @quiet_option
 def scene(
@@ -47,6 +50,7 @@ def scene(
     axis: tuple | None,
     scene: str | None,
     preview: str | None,
+    html: str | None,
     timeout: float,
     quiet: bool,
     **options,
@@ -72,11 +76,12 @@ def scene(
         scene=scene,
         output=output,
         preview=preview,
+        html=html,
         timeout_s=timeout,
         watcher=Terminal(quiet),
     )
     lines = made.describe()
-    lines += [f"written: {path}" for path in (output, preview) if path is not None]
+    lines += [f"written: {path}" for path in (output, preview, html) if path is not None]
     if output is None:
         lines.append("not saved; give -o FILE.json to keep and correct it")
     print_result("\n".join(lines))

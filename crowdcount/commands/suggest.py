@@ -22,13 +22,14 @@ from .common import FROM_ONE, POSITIVE, quiet_option, scene_option
     "-o",
     metavar="FILE",
     help="CSV file to write, its counts to be filled in, - for the standard output; by default "
-    "STEM.labels.csv in the working folder.",
+    "STEM.labels.csv in the working folder, and none with --html.",
 )
+@click.option("--html", metavar="FILE", help="Page to mark the heads on, in the place of counts.")
 @click.option("--pictures", metavar="FOLDER", help="Folder for the frames as pictures.")
 @scene_option
 @click.option("--fps", type=POSITIVE, metavar="RATE", help="Frames per second, where SOURCE does not say.")
 @quiet_option
-def suggest(source: str, output: str | None, quiet: bool, **options) -> None:
+def suggest(source: str, output: str | None, html: str | None, quiet: bool, **options) -> None:
     """Choose the frames of SOURCE that are worth counting.
 
     SOURCE is a video file, or a folder or pattern of images. From the frames chosen, `crowdcount train
@@ -38,7 +39,9 @@ def suggest(source: str, output: str | None, quiet: bool, **options) -> None:
     from ..results import print_result
     from ..terminal import Terminal, plural
 
-    found, written = suggest_frames(source, output, watcher=Terminal(quiet), **options)
-    if written != "-":
-        frames = plural(len(found), "frame")
+    found, written = suggest_frames(source, output, html=html, watcher=Terminal(quiet), **options)
+    frames = plural(len(found), "frame")
+    if html is not None and written != "-":
+        print_result(f"{html}: {frames}; mark the heads in a browser, then crowdcount train --counts")
+    if written not in (None, "-"):
         print_result(f"{written}: {frames}; fill in the counts, then crowdcount train --counts")

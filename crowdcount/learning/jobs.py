@@ -1,5 +1,6 @@
 """What the commands on labels and models do, for any caller: read what is given, work, and write files."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
 from .explain import explain
 from .recalibration import Recalibration, recalibrate
-from .suggestion import Suggestion, suggest, write_pictures, write_suggestions
+from .suggestion import Suggestion, suggest, write_page, write_pictures, write_suggestions
 from .training import Evaluation, Training, evaluate, train
 
 #: What stands for the bundled model in the place of a model file's name.
@@ -29,10 +30,11 @@ def suggest_frames(
     *,
     size: int = 25,
     pictures: str | Path | None = None,
+    html: str | Path | None = None,
     scene: str | Path | None = None,
     fps: float | None = None,
     watcher: Watcher,
-) -> tuple[list[Suggestion], str]:
+) -> tuple[list[Suggestion], str | None]:
     """Choose frames to count and write them; returns them and the file's name.
 
     Parameters
@@ -40,12 +42,14 @@ def suggest_frames(
     source : str
         A video file, or a folder or pattern of images.
     output : str, optional
-        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder. It must not be there:
-        it may hold counts.
+        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, and none where there
+        is a page. It must not be there: it may hold counts.
     size, fps
         As for `crowdcount.learning.suggestion.suggest`.
     pictures : path, optional
         Folder for the frames as pictures.
+    html : path, optional
+        Page to write, to mark the heads on.
     scene : path, optional
         Scene file.
     watcher : Watcher
@@ -54,8 +58,11 @@ def suggest_frames(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    written = f"{source_stem(source)}.labels.csv" if output is None else output
-    if written != "-":
+    written = f"{source_stem(source)}.labels.csv" if output is None and html is None else output
+    if html is not None:
+        refuse_to_replace(html, source, scene, output)
+        check_writable(html, PAGE_SUFFIXES)
+    if written not in (None, "-"):
         if Path(written).is_file():
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
         refuse_to_replace(written, source, scene)
@@ -72,7 +79,13 @@ def suggest_frames(
         )  # fmt: skip
         if pictures is not None:
             write_pictures(source, found, pictures)
-        write_suggestions(found, written)
+        if html is not None:
+            saved = f"{source_stem(source)}.dots.csv"
+            command = ["crowdcount", "train", source, "--counts", saved, "-m", f"{source_stem(source)}.npz"]
+            command += [] if scene is None else ["--scene", str(scene)]
+            write_page(source, found, loaded_scene, html, saved=saved, command=shlex.join(command))
+        if written is not None:
+            write_suggestions(found, written)
     return found, written
 
 

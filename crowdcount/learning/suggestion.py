@@ -1,7 +1,7 @@
 """Which frames to count by hand, so that a counter learns most from few of them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from models.predictor import column_statistics, standardised
 
 from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
+from ..marking import write_heads_page
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
@@ -150,10 +151,30 @@ def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | P
     """Write frames of footage as `frame-000123.png` into a folder, which is made; OutputError, VideoError."""
     with output_errors(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
-    wanted = {one.frame for one in suggestions}
+    for one, image in _images(path, suggestions):
+        _, encoded = cv2.imencode(".png", image)
+        with atomic_path(Path(folder, f"frame-{one.frame:06d}.png")) as temporary:
+            temporary.write_bytes(encoded.tobytes())
+
+
+def write_page(
+    path: str, suggestions: Sequence[Suggestion], scene: Scene | None, html: str | Path, **texts: str
+) -> None:
+    """Write a page to mark the heads in frames of footage; SceneError, OutputError, VideoError.
+
+    `texts`: `saved` and `command` of `write_heads_page`.
+    """
+    roi = None
+    if scene is not None:
+        with open_source(path) as source:
+            roi = scene.fitted(source.info.size_wh).roi
+    frames = ((one.frame, one.time_s, image) for one, image in _images(path, suggestions))
+    write_heads_page(html, Path(path).name, frames, roi, **texts)
+
+
+def _images(path: str, suggestions: Sequence[Suggestion]) -> Iterator[tuple[Suggestion, np.ndarray]]:
+    wanted = {one.frame: one for one in suggestions}
     with open_source(path) as source:
         for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):
             if frame.index in wanted and frame.image_bgr is not None:
-                _, encoded = cv2.imencode(".png", frame.image_bgr)
-                with atomic_path(Path(folder, f"frame-{frame.index:06d}.png")) as temporary:
-                    temporary.write_bytes(encoded.tobytes())
+                yield wanted[frame.index], frame.image_bgr

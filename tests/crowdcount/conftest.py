@@ -1,11 +1,16 @@
 """A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
 
+import json
+import re
 import shlex
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -285,3 +290,41 @@ def send_live():
 @pytest.fixture(autouse=True)
 def _reach_loopback_without_a_proxy(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """browser(page, script="", shot=None): what a script returns in a page opened in Chromium, as from JSON.
+
+    The script, in JavaScript, runs when the page is loaded; `shot`: picture to take then.
+    """
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("there is no chromium here to open the page in")
+
+    def opened(page: Path, script: str = "", shot: Path | None = None):
+        folder = tmp_path_factory.mktemp("browser")
+        copy = folder / "page.html"
+        ending = (
+            "<script>window.addEventListener('load', () => {"
+            f"const script = () => {{ {script} }}; let said;"
+            "try { said = script(); } catch (error) { said = { error: error.stack }; }"
+            "const pre = document.createElement('pre'); pre.id = 'said'; pre.hidden = true;"
+            "pre.textContent = JSON.stringify(said ?? null); document.body.append(pre); });</script></body>"
+        )
+        copy.write_text(page.read_text(encoding="utf-8").replace("</body>", ending), encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        options += ["--window-size=900,1200", "--virtual-time-budget=5000"]
+        options += [f"--user-data-dir={folder / 'profile'}"]
+        options += ["--dump-dom"] if shot is None else [f"--screenshot={shot}"]
+        run = subprocess.run(
+            [program, *options, copy.as_uri()], check=True, capture_output=True, text=True, timeout=120
+        )
+        if shot is not None:
+            return None
+        said = json.loads(unescape(re.search(r'<pre id="said" hidden="">(.*?)</pre>', run.stdout, re.S)[1]))
+        assert not isinstance(said, dict), said
+        return said
+
+    return opened

@@ -3,8 +3,6 @@
 import base64
 import csv
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 
 import cv2
@@ -173,15 +171,9 @@ class TestPage:
         assert plot.count("#e08a1e") > 4
         assert "<script" not in plot
 
-    def test_opens_in_a_browser(self, text, tmp_path):
-        names = ("chromium", "chromium-browser", "google-chrome")
-        browser = next(filter(None, map(shutil.which, names)), None)
-        if browser is None:
-            pytest.skip("there is no chromium here to open the page in")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-        shot = [f"--screenshot={tmp_path / 'a.png'}", "--window-size=900,1200"]
-        page = (tmp_path / "a.html").as_uri()
-        subprocess.run([browser, *options, *shot, page], check=True, capture_output=True, timeout=120)
+    @pytest.mark.usefixtures("text")
+    def test_opens_in_a_browser(self, tmp_path, browser):
+        browser(tmp_path / "a.html", shot=tmp_path / "a.png")
         screen = cv2.imread(str(tmp_path / "a.png"))
         marks = np.abs(screen.astype(int) - (0x1E, 0x8A, 0xE0)).sum(axis=2) < 12  # of the plot
         assert marks.sum() > 50

@@ -1,0 +1,57 @@
+"use strict";
+// A picture with a drawing over it, in the frame's own pixels: the centre of its first pixel is 0,0.
+
+const SVG = "http://www.w3.org/2000/svg";
+const data = JSON.parse(document.getElementById("data").textContent);
+const stage = document.getElementById("stage");
+const sheet = document.getElementById("sheet");
+const drawing = document.getElementById("drawing");
+const byId = (id) => document.getElementById(id);
+
+drawing.setAttribute("viewBox", `-0.5 -0.5 ${data.width} ${data.height}`);
+
+// An element of the drawing.
+function element(name, attributes, parent = drawing) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  parent.append(made);
+  return made;
+}
+
+// Where in the frame somebody points, at its border where it is beyond.
+function placeOf(event) {
+  const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
+  const within = (value, size) => Math.min(Math.max(value, -0.5), size - 0.5);
+  return [within(point.x, data.width), within(point.y, data.height)];
+}
+
+// So many pixels of the screen in the frame's.
+const onScreen = (length) => length / drawing.getScreenCTM().a;
+
+let zoom = 1;
+
+// Enlarge the picture, its middle staying where it is.
+function enlarge(factor) {
+  const middle = [
+    (stage.scrollLeft + stage.clientWidth / 2) / zoom,
+    (stage.scrollTop + stage.clientHeight / 2) / zoom,
+  ];
+  zoom = Math.min(Math.max(zoom * factor, 1), 8);
+  sheet.style.width = `${100 * zoom}%`;
+  stage.scrollLeft = middle[0] * zoom - stage.clientWidth / 2;
+  stage.scrollTop = middle[1] * zoom - stage.clientHeight / 2;
+  show();
+}
+
+// Let buttons and keys do the same. `actions`: by the button's id; `keys`: which id a key stands for.
+function onCommand(actions, keys) {
+  const all = { larger: () => enlarge(1.5), smaller: () => enlarge(1 / 1.5), ...actions };
+  for (const [id, action] of Object.entries(all)) byId(id)?.addEventListener("click", action);
+  document.addEventListener("keydown", (event) => {
+    const id = { "+": "larger", "=": "larger", "-": "smaller", ...keys }[event.key];
+    if (!id || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;
+    event.preventDefault();
+    all[id]();
+  });
+  window.addEventListener("resize", show);
+}

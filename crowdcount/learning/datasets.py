@@ -512,6 +512,7 @@ def _load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     last_row, last_annotated = max(people), max(high for _, high in ranges)
     where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
     info, length = _footage(path, max(last_row, last_annotated) - 1, where)
+    _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
     frames = [number - 1 for low, high in ranges for number in range(low, high + 1)]
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
     counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
@@ -555,6 +556,15 @@ def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, .
     if not people:
         raise DatasetError(f"{path}: expected a line for each person, found none")
     return people
+
+
+def _check_boxes(boxes: np.ndarray, size_wh: tuple[int, int], path: Path) -> None:
+    """DatasetError when most boxes (k, 4) are not in the pixels of such frames; some people leave them."""
+    centres = box_centres(boxes)
+    is_apart = ((centres < 0) | (centres >= size_wh) | (boxes[:, 2:] < 1)).any(axis=1)
+    if 2 * is_apart.sum() > len(boxes):
+        raise DatasetError(f"{path}: expected boxes in pixels of frames of {size_wh[0]}x{size_wh[1]}, found "
+                           "most outside of these or smaller than a pixel; give those of these frames")
 
 
 def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:

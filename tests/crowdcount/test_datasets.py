@@ -466,6 +466,13 @@ class TestMot:
         assert "frames 2-4 of its numbering, from its first to its last row, are taken" in annotated
         assert "1 boxes that it marks as not to be considered" in ignored
 
+    @pytest.mark.parametrize("scale", [4, 0.02])
+    def test_boxes_of_another_size_of_frame_are_refused(self, clip, tmp_path, scale):
+        rows = [f"2,{k},{20 * scale},{10 * scale},{4 * scale},{6 * scale},1" for k in range(3)]
+        refused(clip, mot=write(tmp_path / "gt.txt", *rows), said="boxes in pixels of frames of 32x24")
+        out = write(tmp_path / "gt.txt", *MOT, "5,1,30,1,9,6,1")  # as who leaves the frame
+        assert load_dataset(clip, mot=out).counts[4] == 1
+
     def test_annotated_frames_without_a_row_have_nobody(self, clip, tmp_path):
         dataset = load_dataset(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated="1-3,12")
         np.testing.assert_array_equal(dataset.counts, [0, 2, 0, *[NAN] * 8, 0])

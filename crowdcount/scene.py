@@ -231,8 +231,8 @@ class Scene:
         if self.has_doubtful_heights:
             what = "only assumed" if self.height_origin == "assumed" else "uncertain"
             lines.append(
-                f"the person height is {what}, and counts go with its square: give two people to "
-                "`crowdcount scene` as --person x,foot_y,height, and its file as --scene"
+                f"the person height is {what}, and counts go with its square: draw two people on the "
+                "page of `crowdcount scene --html FILE`, and give the file that its command writes as --scene"
             )
         return lines
 

@@ -82,6 +82,6 @@ def scene(
     )
     lines = made.describe()
     lines += [f"written: {path}" for path in (output, preview, html) if path is not None]
-    if output is None:
+    if output is None and html is None:
         lines.append("not saved; give -o FILE.json to keep and correct it")
     print_result("\n".join(lines))

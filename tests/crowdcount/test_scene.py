@@ -199,7 +199,7 @@ class TestScene:
         assumed = scene_from(SIZE).describe()
         assert "whole frame" in assumed[0]
         assert "assumed" in assumed[1]
-        assert "--person" in assumed[2]
+        assert "draw two people" in assumed[2]
 
 
 def in_order(points):
@@ -241,13 +241,13 @@ class TestFiles:
     def test_doubtful_heights_are_told(self, given_scene):
         def told(origin, trust):
             scene = replace(given_scene, height_origin=origin, height_reliability=trust)
-            assert scene.has_doubtful_heights == ("--person" in scene.describe()[-1])
+            assert scene.has_doubtful_heights == ("draw two people" in scene.describe()[-1])
             return scene.describe()[-1]
 
         assert "only assumed" in told("assumed", 0.0)
         assert "uncertain" in told("estimated", 0.59)
-        assert "--person" not in told("estimated", 0.61)
-        assert "--person" not in told("given", 0.0)
+        assert "draw two people" not in told("estimated", 0.61)
+        assert "draw two people" not in told("given", 0.0)
 
     def test_json_is_for_editing(self, given_scene, tmp_path):
         path = tmp_path / "scene.json"

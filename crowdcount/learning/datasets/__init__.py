@@ -1,0 +1,72 @@
+"""Footage or ready-made features with the number of people in some of the frames.
+
+`dataset` holds what all of them have in common, `published` and `labelled` how each kind is read.
+"""
+
+from pathlib import Path
+
+from ...errors import DatasetError
+from ...scene import Scene
+from .dataset import Dataset, box_centres, points_inside
+from .labelled import load_labelled_video, load_mot_video
+from .published import (
+    LARGEST_FEATURE,
+    UCSD_FEATURES,
+    load_folder,
+    load_mall_features,
+    load_ucsd_features,
+)
+
+__all__ = ["LARGEST_FEATURE", "UCSD_FEATURES", "Dataset", "box_centres", "load_dataset", "points_inside"]
+
+
+def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str | Path | None = None,
+                 annotated: str | None = None, roi_scene: Scene | None = None) -> Dataset:
+    """Load a data set; its kind is seen from what `path` holds.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Mall folder, a UCSD-style folder, a table of published features, or, with `counts` or `mot`, a
+        video, a folder or a pattern of images.
+    counts : str or Path, optional
+        CSV file with the columns `frame` (from 0) and `count`; a blank count leaves the frame unlabelled.
+        `right` and `left`, where both are there, are the numbers of people who move so. Or dots: without
+        `count`, but with `x` and `y` of a head in each row, in pixels whose centres are whole numbers; blank
+        in the one row of a frame with nobody in it.
+    mot : str or Path, optional
+        MOT Challenge ground truth (`frame,id,left,top,width,height,consider,…`, frames and pixels from 1).
+        People with consider = 0 are not counted.
+    annotated : str, optional
+        Frames "A-B" that the MOT file covers, in its own numbering: those without a row have nobody in them.
+        By default from its first to its last row, which is told in `notes`.
+    roi_scene : Scene, optional
+        Counts only people whose dot in `counts`, or the centre of whose box in `mot`, lies in its region of
+        interest. The official counts of Mall and UCSD, which have their own region, and those of `counts` are
+        taken as they are.
+
+    Raises
+    ------
+    DatasetError
+        When something is missing, malformed or contradicts the footage; with the number of the line.
+    VideoError, SceneError
+        When the footage of `counts` or `mot` cannot be opened, or `roi_scene` does not fit it.
+    """
+    if counts is not None and mot is not None:
+        raise DatasetError("expected counts or a MOT file, not both; drop one of them")
+    if annotated is not None and mot is None:
+        raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
+    if counts is not None:
+        return load_labelled_video(path, Path(counts), roi_scene)
+    if mot is not None:
+        return load_mot_video(path, Path(mot), annotated, roi_scene)
+    path = Path(path)
+    if not path.exists():
+        raise DatasetError(f"{path} does not exist; check the name")
+    if path.is_dir():
+        return load_folder(path)
+    if path.suffix == ".mat":
+        return load_mall_features(path)
+    if path.suffix == ".npz":
+        return load_ucsd_features(path)
+    raise DatasetError(f"{path} has no counts of people with it; add a counts CSV file or a MOT file")

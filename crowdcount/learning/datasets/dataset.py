@@ -1,0 +1,166 @@
+"""Frames, some of them with the number of people in them."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import DatasetError
+
+#: No count of people and no place in pixels is larger: the sum of their squares is a number.
+LARGEST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Frames, some of them with the number of people in them.
+
+    Row i of every array is frame i of the source (`Frame.index` of the opened source). The length of a video
+    file is what it states, so its last unlabelled rows may have no frame.
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    kind : "mall", "ucsd", "video" or "features"
+    numbers : (n,) int64
+        Numbers of the frames as the data set gives them: from 1 in Mall and UCSD, from 0 in a video.
+    counts : (n,) float64
+        People in the region of interest, NaN where unlabelled.
+    source : Path, str, tuple of Path or None
+        What `open_source` takes; None for ready-made features.
+    fps : float or None
+        Frames per second; None when unknown.
+    points : tuple of ((k, 2) float64 or None), or None
+        Head points (x, y) of the people of each frame in pixels, where pixel (c, r) covers [c, c + 1) x
+        [r, r + 1); None for frames that are not annotated.
+    boxes : tuple of ((k, 4) float64 or None), or None
+        Boxes (left, top, width, height) of the people of each frame, in the same coordinates.
+    identities : tuple of ((k,) int64 or None), or None
+        Numbers of the people in `boxes`, the same from frame to frame.
+    directed : (n, 2) float64 or None
+        Right- and left-moving people, NaN where unlabelled.
+    scene_files : tuple of Path
+        Published region of interest and perspective found with the data.
+    features : (n, d) float64 or None
+        Ready-made features.
+    feature_names, feature_views : tuple of str
+        Name and view ("size", "edges", "texture") of each feature.
+    notes : tuple of str
+        What was assumed, one line each, for the user to see.
+    """
+
+    name: str
+    kind: str
+    numbers: np.ndarray
+    counts: np.ndarray
+    source: Path | str | tuple[Path, ...] | None = None
+    fps: float | None = None
+    points: tuple[np.ndarray | None, ...] | None = None
+    boxes: tuple[np.ndarray | None, ...] | None = None
+    identities: tuple[np.ndarray | None, ...] | None = None
+    directed: np.ndarray | None = None
+    scene_files: tuple[Path, ...] = ()
+    features: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    feature_views: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def people(self, row: int, roi: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Head points (k, 2) and boxes (k, 4) of a frame's people in a region of interest (h, w) bool.
+
+        Of boxes, the centre tells who is inside. None for what is not annotated.
+        """
+        points = None if self.points is None else self.points[row]
+        boxes = None if self.boxes is None else self.boxes[row]
+        if points is not None:
+            points = points[points_inside(points, roi)]
+        if boxes is not None:
+            boxes = boxes[points_inside(box_centres(boxes), roi)]
+        return points, boxes
+
+    def digest_of_people(self) -> str:
+        """What tells these dots or boxes from others."""
+        digest = hashlib.sha256()
+        for row in self.points or self.boxes or ():
+            digest.update(b"-" if row is None else repr(row.shape).encode() + row.tobytes())
+        return digest.hexdigest()
+
+    def select(self, frames: str | Sequence[int]) -> np.ndarray:
+        """Which rows belong to the frames asked for, (n,) bool.
+
+        Parameters
+        ----------
+        frames : str or sequence of int
+            Ranges such as "601-1400" or "1-400,601-800,999", or a list of numbers, in the data set's own
+            numbering; both ends belong to a range.
+
+        Raises
+        ------
+        DatasetError
+            When the text is no range, the list holds anything but numbers, as a mask does, or a range reaches
+            beyond the data set's frames or holds none.
+        """
+        if not isinstance(frames, str):
+            wrong = [k for k in frames if isinstance(k, bool) or not isinstance(k, int | np.integer)]
+            if wrong:
+                raise DatasetError(f"expected the numbers of frames, found {wrong[0]!r}; of a mask, give "
+                                   "those where it is true")
+        ranges = parse_ranges(frames) if isinstance(frames, str) else [(k, k) for k in frames]
+        first, last = self.numbers.min(), self.numbers.max()
+        chosen = np.zeros(len(self.numbers), bool)
+        for low, high in ranges:
+            if low < first or high > last:
+                raise DatasetError(f"frames {range_text(low, high)} asked for, but {self.name} has "
+                                   f"{range_text(first, last)}; choose frames among these")
+            within = (self.numbers >= low) & (self.numbers <= high)
+            if not within.any():
+                raise DatasetError(f"{self.name} has none of the frames {range_text(low, high)} asked for")
+            chosen |= within
+        return chosen
+
+
+def box_centres(boxes: np.ndarray) -> np.ndarray:
+    """Centres (k, 2) of boxes (k, 4): left, top, width, height."""
+    return boxes[:, :2] + boxes[:, 2:] / 2
+
+
+def points_inside(points: np.ndarray, roi: np.ndarray) -> np.ndarray:
+    """Which points lie inside a region of interest.
+
+    Parameters
+    ----------
+    points : (k, 2) float64
+        Points (x, y) in pixels, where pixel (c, r) covers [c, c + 1) x [r, r + 1).
+    roi : (h, w) bool
+
+    Returns
+    -------
+    (k,) bool
+        False too for points outside the frame.
+    """
+    columns, rows = np.floor(points).astype(np.int64).T
+    height, width = roi.shape
+    inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+    inside[inside] = roi[rows[inside], columns[inside]]
+    return inside
+
+
+def parse_ranges(text: str) -> list[tuple[int, int]]:
+    """Both ends of each range of "601-1400" or "1-400,601-800,999"; DatasetError when it is none."""
+    ranges = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", part, re.ASCII)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if low > high:
+            raise DatasetError(f"expected frames such as 601-1400 or 1-400,601-800, found {text[:40]!r}")
+        ranges.append((low, high))
+    return ranges
+
+
+def range_text(low: int, high: int) -> str:
+    """A range as `parse_ranges` reads it."""
+    return f"{low}-{high}" if low != high else f"{low}"

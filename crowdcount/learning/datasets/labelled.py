@@ -1,0 +1,218 @@
+"""Videos and image folders with labels in text files: counts, dots on heads, or MOT boxes."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import DatasetError
+from ...results import COLUMNS
+from ...scene import Scene
+from ...storage import csv_lines, csv_rows
+from ...video import SourceInfo, open_source
+from .dataset import LARGEST, Dataset, box_centres, parse_ranges, points_inside, range_text
+
+#: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
+#: memory.
+_MOST_FRAMES = 10_000_000
+
+
+def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
+    """Footage with a file of counts or dots; see `load_dataset`."""
+    header, rows = csv_rows(labels_path, ("frame", "count"), ("frame", "x", "y"))
+    is_counted = "count" in header
+    labels = _read_counts(labels_path, header, rows) if is_counted else _read_dots(labels_path, rows)
+    if not labels:
+        raise DatasetError(f"{labels_path}: expected a line for each labelled frame, found none; add them")
+    if is_counted:
+        return _load_counted_video(path, labels_path, labels, set(COLUMNS) <= set(header))
+    return _load_dotted_video(path, labels_path, labels, roi_scene)
+
+
+def _load_counted_video(path: str | Path, labels_path: Path,
+                        labels: dict[int, tuple[int, tuple[float, ...]]], is_own: bool) -> Dataset:
+    last = max(labels)
+    info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
+    numbers = np.full((length, len(labels[last][1])), math.nan)
+    for frame, (_, row) in labels.items():
+        numbers[frame] = row
+    blank = sum(math.isnan(row[0]) for _, row in labels.values())
+    notes = []
+    if blank:
+        notes.append(f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as "
+                     "unlabelled")
+    if is_own:
+        notes.append(f"{labels_path}: these look like counts by crowdcount; labels are what people counted")
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=numbers[:, 0], source=path,
+                   fps=info.fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
+                   notes=tuple(notes))
+
+
+def _read_counts(path: Path, header: Sequence[str],
+                 rows: Iterable[tuple[int, dict[str, str]]]) -> dict[int, tuple[int, tuple[float, ...]]]:
+    """Line and count (NaN: unlabelled) of each frame; where they are given, of right and left after it."""
+    names = ("count", "right", "left") if {"right", "left"} <= set(header) else ("count",)
+    labels = {}
+    for line, row in rows:
+        where = f"{path}, line {line}"
+        frame = _integer(row["frame"], f"{where}: expected a frame number from 0", 0)
+        if frame in labels:
+            raise DatasetError(f"{where}: frame {frame} stands in line {labels[frame][0]} already; "
+                               "remove one of them")
+        labels[frame] = line, tuple(
+            _number(row[name], f"{where}: expected a {name} of 0 or more, or a blank", 0)
+            if row[name].strip()
+            else math.nan
+            for name in names
+        )
+    return labels
+
+
+def _load_dotted_video(path: str | Path, labels_path: Path,
+                       labels: dict[int, dict[tuple[float, float] | None, int]],
+                       roi_scene: Scene | None) -> Dataset:
+    last = max(labels)
+    info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}")
+    width, height = info.size_wh
+    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    counts, points = np.full(length, math.nan), [None] * length
+    for frame, dots in labels.items():
+        for (x, y), line in ((dot, line) for dot, line in dots.items() if dot is not None):
+            if not (-0.5 <= x <= width - 0.5 and -0.5 <= y <= height - 0.5):
+                raise DatasetError(f"{labels_path}, line {line}: expected a point of a frame of "
+                                   f"{width}x{height} pixels, found {x:g},{y:g}; mark heads on the frames as "
+                                   "they are")
+        heads = np.array([dot for dot in dots if dot is not None], np.float64).reshape(-1, 2) + 0.5
+        points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
+        counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+                   fps=info.fps, points=tuple(points))
+
+
+def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
+               ) -> dict[int, dict[tuple[float, float] | None, int]]:
+    """Each frame's heads (x, y) with their line; None in their place where nobody is in it."""
+    labels = {}
+    for line, row in rows:
+        where = f"{path}, line {line}"
+        frame = _integer(row["frame"], f"{where}: expected a frame number from 0", 0)
+        dots = labels.setdefault(frame, {})
+        dot = None
+        if row["x"].strip() or row["y"].strip():
+            expected = "of a head in pixels, or x and y blank where nobody is in the frame"
+            dot = tuple(_number(row[name], f"{where}: expected {name} {expected}") for name in ("x", "y"))
+        if dot in dots:
+            raise DatasetError(f"{where}: the same stands in line {dots[dot]} already; remove one of them")
+        dots[dot] = line
+        if None in dots and len(dots) > 1:
+            raise DatasetError(f"{where}: by this line and line {min(dots.values())}, frame {frame} has "
+                               "somebody and, x and y blank, nobody in it; remove one of them")
+    return labels
+
+
+def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
+                    roi_scene: Scene | None) -> Dataset:
+    """Footage with MOT ground truth; see `load_dataset`."""
+    people = _read_mot(mot_path)
+    notes = []
+    if annotated is None:
+        ranges = [(min(people), max(people))]
+        notes.append(f"{mot_path}: frames {range_text(*ranges[0])} of its numbering, from its first to its "
+                     "last row, are taken as annotated; give the annotated frames if it is otherwise")
+    else:
+        ranges = parse_ranges(annotated)
+    if min(low for low, _ in ranges) < 1:
+        raise DatasetError(f"expected annotated frames numbered from 1 as in {mot_path}, found {annotated}")
+    last_row, last_annotated = max(people), max(high for _, high in ranges)
+    where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
+    info, length = _footage(path, max(last_row, last_annotated) - 1, where)
+    _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
+    frames = [number - 1 for low, high in ranges for number in range(low, high + 1)]
+    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
+    ignored = 0
+    for frame in frames:
+        rows = people.get(frame + 1, ())
+        considered = [(person, box) for _, is_considered, person, box in rows if is_considered]
+        identities[frame] = np.array([person for person, _ in considered], np.int64)
+        boxes[frame] = np.array([box for _, box in considered], np.float64).reshape(-1, 4)
+        centres = box_centres(boxes[frame])
+        counts[frame] = len(centres) if roi is None else points_inside(centres, roi).sum()
+        ignored += len(rows) - len(centres)
+    if ignored:
+        notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
+    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+                   fps=info.fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
+
+
+def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, ...]]]]:
+    """Line, consider flag, number and box (pixels from 0) of the people of each frame, frames from 1."""
+    people, seen = {}, {}
+    for line, cells in csv_lines(path):
+        where = f"{path}, line {line}"
+        if len(cells) < 7:
+            raise DatasetError(f"{where}: expected frame,id,left,top,width,height,consider, found "
+                               f"{len(cells)} values; give MOT Challenge ground truth")
+        frame = _integer(cells[0], f"{where}: expected a frame number from 1", 1)
+        person = _integer(cells[1], f"{where}: expected a person's number", 0)
+        if (frame, person) in seen:
+            raise DatasetError(f"{where}: person {person} of frame {frame} stands in line "
+                               f"{seen[frame, person]} already; remove one of them")
+        seen[frame, person] = line
+        left, top = (_number(cell, f"{where}: expected a box corner in pixels") for cell in cells[2:4])
+        width, height = (_number(cell, f"{where}: expected a box size in pixels", 0) for cell in cells[4:6])
+        consider = _number(cells[6], f"{where}: expected 0 or 1 as consider flag")
+        if consider not in (0, 1):
+            raise DatasetError(f"{where}: expected 0 or 1 as consider flag, found {consider:g}; give ground "
+                               "truth, not detections")
+        people.setdefault(frame, []).append(
+            (line, consider == 1, person, (left - 1, top - 1, width, height)))
+    if not people:
+        raise DatasetError(f"{path}: expected a line for each person, found none")
+    return people
+
+
+def _check_boxes(boxes: np.ndarray, size_wh: tuple[int, int], path: Path) -> None:
+    """DatasetError when most boxes (k, 4) are not in the pixels of such frames; some people leave them."""
+    centres = box_centres(boxes)
+    is_apart = ((centres < 0) | (centres >= size_wh) | (boxes[:, 2:] < 1)).any(axis=1)
+    if 2 * is_apart.sum() > len(boxes):
+        raise DatasetError(f"{path}: expected boxes in pixels of frames of {size_wh[0]}x{size_wh[1]}, found "
+                           "most outside of these or smaller than a pixel; give those of these frames")
+
+
+def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
+    """What the footage is and its number of frames, at least up to `last`, which `where` speaks of.
+
+    The number that a video file states is not to be trusted, so a contradiction is settled by counting.
+    """
+    with open_source(path) as source:
+        if source.info.is_live:
+            raise DatasetError(f"expected a video file or images with labels, but {path} is a "
+                               f"{source.info.kind}; record it first")
+        length = source.info.frame_count
+        if length is None or not last < length <= _MOST_FRAMES:
+            length = sum(1 for _ in source.frames())
+        if last >= length:
+            raise DatasetError(f"{where}: frame {last} of the footage is labelled, but {path} has frames "
+                               f"0-{length - 1}; correct the labels")
+        return source.info, length
+
+
+def _number(text: str, expected: str, least: float = -LARGEST) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= LARGEST:
+        raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
+    return value
+
+
+def _integer(text: str, expected: str, least: int) -> int:
+    value = int(text) if re.fullmatch(r"\s*\d{1,15}\s*", text, re.ASCII) else -1
+    if value < least:
+        raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
+    return value

@@ -509,15 +509,22 @@ class TestFaults:
         assert finished(command(archive, tmp_path / "out"))[0] == 0
         assert results(tmp_path / "out") == whole
 
-    def test_interrupted(self, archive, unbroken, tmp_path, results):
-        with start(command(archive, tmp_path / "out")) as running:
+    def test_interrupted(self, archive, tmp_path, results):
+        """Of many videos: the rest of three may be counted before the signal comes on a busy machine."""
+        many = tmp_path / "archive"
+        shutil.copytree(archive, many)
+        for k in range(4):
+            shutil.copy(archive / "videos/hall/long.avi", many / f"videos/hall/long{k}.avi")
+        with start(command(many, tmp_path / "out")) as running:
             wait_for(lambda: list(tmp_path.glob("out/.work/*/*/*.npz")), running)
             running.send_signal(signal.SIGINT)
             _, stderr = running.communicate(timeout=30)
         assert running.returncode == 130
         assert stderr.splitlines()[-1] == "crowdcount: interrupted"
-        assert finished(command(archive, tmp_path / "out"))[0] == 0
-        assert results(tmp_path / "out") == results(unbroken)
+        assert len(results(tmp_path / "out")) < 7
+        assert finished(command(many, tmp_path / "out"))[0] == 0
+        assert finished(command(many, tmp_path / "unbroken"))[0] == 0
+        assert results(tmp_path / "out") == results(tmp_path / "unbroken")
 
 
 class TestRunsThatAreOver:

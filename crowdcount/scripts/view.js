@@ -49,9 +49,10 @@ function onCommand(actions, keys) {
   for (const [id, action] of Object.entries(all)) byId(id)?.addEventListener("click", action);
   document.addEventListener("keydown", (event) => {
     const id = { "+": "larger", "=": "larger", "-": "smaller", ...keys }[event.key];
-    if (!id || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input")) return;
+    if (!id || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input[type=file], textarea")) return;
     event.preventDefault();
-    all[id]();
+    if (!event.repeat || event.key !== "Enter") all[id](); // a key held down completes one frame, not all
   });
   window.addEventListener("resize", show);
 }

@@ -119,6 +119,22 @@ def test_a_frame_can_be_taken_back_and_work_goes_on_the_next_day(page, browser):
     assert len(refused) == 2
 
 
+def test_keys_work_wherever_the_last_click_was_and_a_held_one_completes_one_frame(page, browser):
+    steps = browser(page, HANDS + """
+        const held = () => document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true, repeat: true }));
+        const pressed = (key) => document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+        click(20, 30);
+        byId("complete").focus(); byId("complete").click(); byId("complete").click();
+        pressed("Enter"); held(); held();
+        const steps = [text("strip"), text("which").slice(-6)];
+        byId("smaller").focus(); pressed("Enter");
+        return [...steps, text("strip"), text("which").slice(-6)];
+    """)
+    assert steps == ["1––", "2 of 3", "10–", "3 of 3"]
+
+
 def test_dots_are_where_they_were_seen_when_enlarged_and_count_as_the_region_has_it(page, browser, tmp_path):
     places = [(0, 0), (159, 120), (160.3, 121), (319, 239), (12.5, 200)]
     zoomed, people, csv = browser(page, HANDS + f"""

@@ -101,7 +101,9 @@ function turnTo(k) {
   show();
 }
 
+drawing.style.touchAction = "none"; // fingers draw here, and do not scroll
 drawing.addEventListener("pointerdown", (event) => {
+  if (event.button) return;
   pressed = within(placeOf(event));
   drawing.setPointerCapture(event.pointerId);
 });
@@ -109,6 +111,10 @@ drawing.addEventListener("pointermove", (event) => {
   if (!pressed || tool() === "region") return;
   show();
   line(pressed, within(placeOf(event)), tool());
+});
+drawing.addEventListener("pointercancel", () => {
+  pressed = null;
+  show();
 });
 drawing.addEventListener("pointerup", (event) => {
   if (!pressed) return;

@@ -253,6 +253,8 @@ def test_a_scene_is_drawn_and_its_command_makes_it(drawn_on, browser, street):
         commands.push(text("hint"));
         drag([60, 125], [60, 180]);  // from head to foot, which is the same
         drag([20, 20]);  // a click alone is nobody
+        drawing.dispatchEvent(new PointerEvent("pointerdown", { button: 2, clientX: 100, clientY: 400 }));
+        drawing.dispatchEvent(new PointerEvent("pointerup", { button: 2, clientX: 300, clientY: 600 }));
         choose("axis");
         drag([20, 100], [100, 100], [200, 120]);
         commands.push(text("hint"), byId("command").value);

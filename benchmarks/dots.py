@@ -2,19 +2,21 @@
 
     python -m benchmarks.dots [FOOTAGE…] [--repeats 4] [--cache FOLDER]
 
-Evenly spaced frames of four of five blocks are fitted by what `crowdcount train` fits, with their counts
-alone and with their dots, and errors are those on the fifth block. Each repeat begins the even spacing
-elsewhere. Where the ground truth has boxes, a dot is where the head is in one. Features are measured alike:
-what dots tell of the empty scene behind people is left out.
+Frames of four of five blocks, evenly spaced or suggested, are fitted by what `crowdcount train` fits, with
+their counts alone and with their dots, and errors are those on the fifth block. Each repeat begins the even
+spacing elsewhere, or chooses among another seven eighths of the four. Where the ground truth has boxes, a dot
+is where the head is in one. Features are measured alike: what dots tell of the empty scene behind people is
+left out.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import click
 import numpy as np
 
 from benchmarks.data import FOOTAGE, DataError, labelled
-from benchmarks.suggest import evenly
+from benchmarks.suggest import evenly, suggested
 from benchmarks.tables import Table
 from crowdcount.learning.datasets import Dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
@@ -23,6 +25,7 @@ from crowdcount.learning.measuring import FeatureTable, measure, selected
 from models import BlockedKFold
 
 SIZES = (25, 50, 100)
+CHOICES: dict[str, Callable] = {"evenly spaced": evenly, "suggested": suggested}
 #: The middle of a head is this share of a box's height below its top.
 HEAD_IN_BOX = 0.08
 
@@ -38,14 +41,14 @@ def with_dots(dataset: Dataset) -> Dataset:
 
 
 def errors(
-    table: FeatureTable, dataset: Dataset, size: int, repeats: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean absolute errors (n_blocks, repeats) on the blocks held out, by counts alone and by dots."""
+    table: FeatureTable, dataset: Dataset, choose: Callable, size: int, repeats: int
+) -> tuple[float, float]:
+    """Mean absolute errors on the blocks held out, by counts alone and by dots."""
     labels = dataset.counts[table.rows]
     found = []
     for number, (pool, held_out) in enumerate(BlockedKFold(N_BLOCKS).split(labels)):
         for repeat in range(repeats):
-            chosen = evenly(table, pool, size, np.random.default_rng([seed, number, repeat]))
+            chosen = choose(table, pool, size, np.random.default_rng([number, repeat]))
             few = replace(table, rows=table.rows[chosen], features=table.features[chosen], copies=None)
             people = local_counts(dataset, few.rows, table.scene, table.cells)
             fitting = Fitting(few, dataset, people)
@@ -53,7 +56,7 @@ def errors(
             for best in (by_count, fitting.with_local(by_count)):
                 predictions = fitting.predictor(best)[1].predict(table.features[held_out])
                 found.append(np.abs(predictions - labels[held_out]).mean())
-    counts, dots = np.reshape(found, (-1, repeats, 2)).transpose(2, 0, 1)
+    counts, dots = np.reshape(found, (-1, 2)).mean(axis=0).tolist()
     return counts, dots
 
 
@@ -72,12 +75,12 @@ def main(names: tuple[str, ...], repeats: int, cache: str | None) -> None:
         dotted = with_dots(dataset)
         table = measure(replace(dotted, points=None), selected(dotted, frames), cache=cache)
         sizes = [size for size in SIZES if MIN_LABELS <= size <= len(table.rows) * (N_BLOCKS - 1) // N_BLOCKS]
-        found = [errors(table, dotted, size, repeats) for size in sizes]
-        for kind, label in enumerate(("counts", "dots")):
-            means = [one[kind].mean() for one in found]
-            rows.append([name, label, *means, *[""] * (len(SIZES) - len(means))])
+        for choice, choose in CHOICES.items():
+            found = [errors(table, dotted, choose, size, repeats) for size in sizes]
+            for label, means in zip(("counts", "dots"), zip(*found, strict=True), strict=True):
+                rows.append([name, choice, label, *means, *[""] * (len(SIZES) - len(means))])
     notes = [f"Means over {N_BLOCKS} blocks held out and {repeats} repeats."]
-    header = ["footage", "labels", *(f"{size} frames" for size in SIZES)]
+    header = ["footage", "frames", "labels", *(f"{size} frames" for size in SIZES)]
     click.echo(Table("Dots beside counts: MAE by number of frames", header, rows, notes).markdown())
 
 

@@ -124,7 +124,8 @@ def run_batch(
     """Count the videos that are not done yet into their files in `out`.
 
     It can be ended at any moment, however roughly: the same call goes on from the segments that are complete,
-    and the results are the same to the byte.
+    and the results are the same to the byte. Of videos with the same content, camera and start time one is
+    counted, whichever is read first: its name is the result's.
 
     Raises
     ------

@@ -9,6 +9,7 @@ const drawing = document.getElementById("drawing");
 const byId = (id) => document.getElementById(id);
 
 drawing.setAttribute("viewBox", `-0.5 -0.5 ${data.width} ${data.height}`);
+sheet.style.setProperty("--aspect", data.width / data.height);
 
 // An element of the drawing.
 function element(name, attributes, parent = drawing) {
@@ -30,16 +31,16 @@ const onScreen = (length) => length / drawing.getScreenCTM().a;
 
 let zoom = 1;
 
-// Enlarge the picture, its middle staying where it is.
+// Enlarge the picture; what is in the middle of the view stays there.
 function enlarge(factor) {
-  const middle = [
-    (stage.scrollLeft + stage.clientWidth / 2) / zoom,
-    (stage.scrollTop + stage.clientHeight / 2) / zoom,
-  ];
+  const view = stage.getBoundingClientRect();
+  const before = sheet.getBoundingClientRect();
   zoom = Math.min(Math.max(zoom * factor, 1), 8);
-  sheet.style.width = `${100 * zoom}%`;
-  stage.scrollLeft = middle[0] * zoom - stage.clientWidth / 2;
-  stage.scrollTop = middle[1] * zoom - stage.clientHeight / 2;
+  sheet.style.setProperty("--zoom", zoom);
+  const after = sheet.getBoundingClientRect();
+  const shift = (middle, from, to) => to + ((middle - from) * after.width) / before.width - middle;
+  stage.scrollLeft += shift(view.left + view.width / 2, before.left, after.left);
+  stage.scrollTop += shift(view.top + view.height / 2, before.top, after.top);
   show();
 }
 

@@ -137,7 +137,7 @@ def test_keys_work_wherever_the_last_click_was_and_a_held_one_completes_one_fram
 
 def test_dots_are_where_they_were_seen_when_enlarged_and_count_as_the_region_has_it(page, browser, tmp_path):
     places = [(0, 0), (159, 120), (160.3, 121), (319, 239), (12.5, 200)]
-    zoomed, people, csv = browser(page, HANDS + f"""
+    whole, people, csv = browser(page, HANDS + f"""
         for (const [x, y] of {[list(place) for place in places]}) {{
           press("+"); press("+");
           const at = new DOMPoint(x, y).matrixTransform(drawing.getScreenCTM());
@@ -146,11 +146,11 @@ def test_dots_are_where_they_were_seen_when_enlarged_and_count_as_the_region_has
           click(x, y);
           press("-"); press("-");
         }}
-        const zoomed = sheet.style.width;
+        const whole = sheet.offsetHeight <= stage.clientHeight;
         press("Enter");
-        return [zoomed, text("strip")[0], saved()];
+        return [whole, text("strip")[0], saved()];
     """)
-    assert zoomed == "100%"
+    assert whole
     found = np.array([row.split(",")[1:] for row in csv.splitlines()[1:]], float)
     np.testing.assert_allclose(found, places, atol=ON_SCREEN)
     left = np.arange(WIDTH) + np.zeros((HEIGHT, 1)) < 160
@@ -231,6 +231,33 @@ def test_large_frames_are_shown_smaller_and_marked_in_their_own_pixels(browser, 
     x, y = map(float, csv.splitlines()[1].split(",")[1:])
     assert abs(x - 2400) <= 4  # about a pixel of the screen
     assert abs(y - 900) <= 4
+
+
+def test_frames_are_shown_whole_until_enlarged_and_what_is_in_the_middle_stays_there(browser, tmp_path):
+    """What is out of sight is not marked, and would be missing in the labels."""
+    upright = np.zeros((1920, 1080, 3), np.uint8)
+    write_heads_page(tmp_path / "p.html", "upright.mp4", [(0, 0.0, upright)], None, "upright.dots.csv", "")
+    whole, shape, middles = browser(tmp_path / "p.html", HANDS + """
+        const inside = (one, other) => one.left >= other.left && one.right <= other.right
+            && one.top >= other.top && one.bottom <= other.bottom;
+        const whole = inside(byId("picture").getBoundingClientRect(), stage.getBoundingClientRect());
+        const middle = () => {
+          const view = stage.getBoundingClientRect();
+          const event = { clientX: view.left + view.width / 2, clientY: view.top + view.height / 2 };
+          return placeOf(event);
+        };
+        const shape = sheet.offsetHeight / sheet.offsetWidth;
+        const middles = [middle()];
+        for (const key of "+++-") { press(key); middles.push(middle()); }
+        stage.scrollTop += 300; middles.push(middle());
+        press("+"); middles.push(middle());
+        return [whole, shape, middles];
+    """)
+    assert whole
+    assert shape == pytest.approx(1920 / 1080, rel=0.01)
+    np.testing.assert_allclose(middles[:5], np.tile([539.5, 959.5], (5, 1)), atol=12)  # of the frame's
+    np.testing.assert_allclose(middles[5], middles[6], atol=12)
+    assert middles[5][1] > 1000
 
 
 @pytest.fixture

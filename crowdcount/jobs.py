@@ -333,7 +333,7 @@ def make_scene(
     preview : path, optional
         Picture to write: the scene drawn on a frame.
     html : path, optional
-        Page to write, to draw the scene on in a browser.
+        Page to write, to draw the scene on in a browser; it begins with what is given here.
     timeout_s : float
         How long a stream may be silent.
     watcher : Watcher
@@ -372,8 +372,8 @@ def make_scene(
         starts = [] if scene is None else ["--scene", str(scene)]
         starts += [part for file in imported for part in ("--import", str(file))]
         command = shlex.join(["crowdcount", "scene", source, *starts])
-        ending = shlex.join(["-o", f"{source_stem(source)}.json"])
-        write_scene_page(html, Path(source).name, shown, made, command, ending)
+        ending = shlex.join(["-o", str(output or f"{source_stem(source)}.json")])
+        write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
     return made
 
 

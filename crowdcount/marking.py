@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from .pages import Markup, paragraph, picture, write_page
-from .scene import Scene, figures
+from .scene import Axis, Polygon, Scene, figures
 
 #: Pictures are shown reduced to this width; marks are in pixels of the frame as it is.
 PICTURE_WIDTH = 1920
@@ -90,6 +90,9 @@ def write_scene_page(
     name: str,
     frames: Iterable[tuple[int, float, np.ndarray]],
     scene: Scene,
+    polygons: Sequence[Polygon],
+    persons: Sequence[tuple[float, float, float]],
+    axis: Axis | None,
     command: str,
     ending: str,
 ) -> None:
@@ -101,6 +104,8 @@ def write_scene_page(
         As for `write_heads_page`.
     scene : Scene
         What is known or estimated, shown beneath what is drawn.
+    polygons, persons, axis
+        As for `Scene.redrawn`: the page begins with these drawn, to be kept or taken back.
     command, ending : str
         The command's text before and after what is drawn.
 
@@ -110,7 +115,10 @@ def write_scene_page(
     """
     data, pictures = _frames(frames)
     data |= {
-        "region": None if scene.roi.all() else _outline(scene.roi),
+        "region": None if polygons or scene.roi.all() else _outline(scene.roi),
+        "polygons": polygons,
+        "people": persons,
+        "axis": axis,
         "figures": [[float(value) for value in figure] for figure in figures(scene)],
         "command": command,
         "ending": ending,

@@ -2,9 +2,9 @@
 // A region, people and an axis are drawn on frames and told as the command that makes a scene of them.
 
 const pictures = [...document.querySelectorAll("#frames img")];
-const polygons = []; // closed, but for the last one while `isOpen`
-const people = []; // [x, foot y, height]
-let axis = null;
+const polygons = data.polygons; // closed, but for the last one while `isOpen`
+const people = data.people; // [x, foot y, height]
+let axis = data.axis;
 let isOpen = false;
 let current = 0;
 let pressed = null; // where a person's feet or an axis begin, while the button is held
@@ -23,7 +23,7 @@ const isNear = (a, b, pixels = 8) => Math.hypot(a[0] - b[0], a[1] - b[1]) < onSc
 
 function command() {
   const parts = [data.command];
-  for (const polygon of isOpen ? polygons.slice(0, -1) : polygons) {
+  for (const polygon of polygons.filter((corners) => corners.length > 2)) {
     parts.push(`--roi "${polygon.map((point) => point.join(",")).join(" ")}"`);
   }
   for (const person of people) parts.push(`--person ${person.join(",")}`);
@@ -79,9 +79,10 @@ function corner(point) {
 
 // From the feet to the head, or from where to where people walk.
 function stroke(from, to) {
-  if (isNear(from, to, 4)) return;
-  if (tool() === "axis") axis = [from, to];
-  else people.push([from[0], Math.max(from[1], to[1]), Math.abs(from[1] - to[1])]);
+  if (tool() === "axis" && !isNear(from, to, 4)) axis = [from, to];
+  if (tool() === "person" && Math.abs(from[1] - to[1]) >= onScreen(4)) {
+    people.push([from[0], Math.max(from[1], to[1]), Math.abs(from[1] - to[1])]);
+  }
   show();
 }
 

@@ -280,6 +280,7 @@ def test_a_scene_is_drawn_and_its_command_makes_it(drawn_on, browser, street):
         commands.push(text("hint"));
         drag([60, 125], [60, 180]);  // from head to foot, which is the same
         drag([20, 20]);  // a click alone is nobody
+        drag([20, 90], [80, 90]);  // nor is who lies flat
         drawing.dispatchEvent(new PointerEvent("pointerdown", { button: 2, clientX: 100, clientY: 400 }));
         drawing.dispatchEvent(new PointerEvent("pointerup", { button: 2, clientX: 300, clientY: 600 }));
         choose("axis");
@@ -311,8 +312,9 @@ def test_things_drawn_are_taken_back(drawn_on, browser):
         const options = () => byId("command").value.match(/--\\w+/g) ?? [];
         const steps = [];
         for (const [x, y] of [[10, 10], [100, 10], [100, 100]]) drag([x, y]);
+        steps.push(options());  // what was left open is drawn nevertheless
         drag([11, 11]);  // on the first corner: closed
-        steps.push(options());
+        steps.push(options(), [text("hint")]);
         choose("axis"); drag([10, 10], [90, 90]); choose("person"); drag([50, 90], [50, 60]);
         steps.push(options());
         press("Backspace"); choose("axis"); press("Backspace");
@@ -324,8 +326,9 @@ def test_things_drawn_are_taken_back(drawn_on, browser):
         press("ArrowRight");
         return [...steps, [text("which")]];
     """)
-    assert steps[:5] == [["--roi"], ["--roi", "--person", "--axis"], ["--roi"], [], [0]]
-    assert re.fullmatch(r"frame \d+ \(0:.*\), 2 of 9", steps[5][0])
+    *steps, last = steps
+    assert steps == [["--roi"], ["--roi"], [""], ["--roi", "--person", "--axis"], ["--roi"], [], [0]]
+    assert re.fullmatch(r"frame \d+ \(0:.*\), 2 of 9", last[0])
 
 
 def test_what_is_assumed_is_shown_and_given_scenes_are_begun_with(street, browser, tmp_path, monkeypatch):
@@ -341,3 +344,24 @@ def test_what_is_assumed_is_shown_and_given_scenes_are_begun_with(street, browse
     assert figures >= 3
     assert region == pytest.approx(120.5, abs=1)
     assert drawn.stat().st_size > 10_000
+
+
+def test_what_is_given_with_the_page_is_drawn_on_it(street, browser, tmp_path, monkeypatch):
+    """And the page's command keeps it, or what is drawn in its place."""
+    monkeypatch.chdir(tmp_path)
+    given = ["--roi", "0,0 120,0 120,179 0,179", "--person", "120,60,25", "--person", "120,180,55.5"]
+    given += ["--axis", "20,100 200,120", "-o", "gate.json"]
+    run("scene", street.frames, *given, "--html", "draw.html")
+    before, after = browser(tmp_path / "draw.html", HANDS + """
+        const before = byId("command").value;
+        choose("axis"); press("Backspace"); choose("person"); press("Backspace");
+        drag([50, 170], [50, 120]);
+        return [before, byId("command").value];
+    """)
+    assert shlex.split(before) == ["crowdcount", "scene", str(street.frames), *given]
+    known = load_scene("gate.json")
+    run(*shlex.split(after)[1:])
+    redrawn = load_scene("gate.json")
+    assert redrawn.polygons == known.polygons
+    assert redrawn.axis is None
+    assert redrawn.line != known.line

@@ -1,12 +1,12 @@
 """What the commands on labels and models do, for any caller: read what is given, work, and write files."""
 
-import shlex
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import OutputError
-from ..jobs import Show, Watcher, source_stem
+from ..jobs import Show, Watcher, command_on, source_stem
 from ..model import default_model, load_model
 from ..pages import PAGE_SUFFIXES
 from ..plots import PLOT_SUFFIXES, plot_compression
@@ -80,10 +80,10 @@ def suggest_frames(
         if pictures is not None:
             write_pictures(source, found, pictures)
         if html is not None:
-            saved = f"{source_stem(source)}.dots.csv"
-            command = ["crowdcount", "train", source, "--counts", saved, "-m", f"{source_stem(source)}.npz"]
-            command += [] if scene is None else ["--scene", str(scene)]
-            write_page(source, found, loaded_scene, html, saved=saved, command=shlex.join(command))
+            stem, options = source_stem(source), [] if scene is None else ["--scene", str(scene)]
+            saved = re.sub(r'[<>:"|?*\\]', "_", f"{stem}.dots.csv")  # as browsers do
+            command = command_on(source, "train", "--counts", saved, "-m", f"{stem}.npz", *options)
+            write_page(source, found, loaded_scene, html, saved=saved, command=command)
         if written is not None:
             write_suggestions(found, written)
     return found, written

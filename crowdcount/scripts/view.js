@@ -48,10 +48,13 @@ function enlarge(factor) {
 function onCommand(actions, keys) {
   const all = { larger: () => enlarge(1.5), smaller: () => enlarge(1 / 1.5), ...actions };
   for (const [id, action] of Object.entries(all)) byId(id)?.addEventListener("click", action);
+  // A button that is clicked takes no focus, so that Enter is the page's; one that is gone to by Tab does.
+  document.addEventListener("mousedown", (event) => event.target.closest("button") && event.preventDefault());
   document.addEventListener("keydown", (event) => {
     const id = { "+": "larger", "=": "larger", "-": "smaller", ...keys }[event.key];
     if (!id || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("input[type=file], textarea")) return;
+    if (event.key === "Enter" && event.target.matches("button")) return;
     event.preventDefault();
     if (!event.repeat || event.key !== "Enter") all[id](); // a key held down completes one frame, not all
   });

@@ -1,7 +1,10 @@
 """Heads are marked in a real browser, and the saved dots are trained on."""
 
+import json
 import re
 import shlex
+from html import unescape
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -128,11 +131,14 @@ def test_keys_work_wherever_the_last_click_was_and_a_held_one_completes_one_fram
         click(20, 30);
         byId("complete").focus(); byId("complete").click(); byId("complete").click();
         pressed("Enter"); held(); held();
-        const steps = [text("strip"), text("which").slice(-6)];
-        byId("smaller").focus(); pressed("Enter");
+        const down = new MouseEvent("mousedown", { bubbles: true, cancelable: true });
+        const steps = [text("strip"), text("which").slice(-6), byId("smaller").dispatchEvent(down)];
+        byId("save").focus(); steps.push(pressed("Enter"));  // gone to by Tab
+        byId("save").blur(); pressed("Enter");
         return [...steps, text("strip"), text("which").slice(-6)];
     """)
-    assert steps == ["1––", "2 of 3", "10–", "3 of 3"]
+    takes_focus, button_is_pressed = False, True
+    assert steps == ["1––", "2 of 3", takes_focus, button_is_pressed, "10–", "3 of 3"]
 
 
 def test_dots_are_where_they_were_seen_when_enlarged_and_count_as_the_region_has_it(page, browser, tmp_path):
@@ -198,6 +204,21 @@ def test_suggested_frames_are_marked_and_trained_on(street, browser, tmp_path, m
     dataset = load_dataset(street.frames, counts="dots.csv")
     assert np.isfinite(dataset.counts).sum() == 12
     run("train", street.frames, "--counts", "dots.csv", "--scene", "scene.json", "-m", "m.npz")
+
+
+def test_commands_and_saved_files_have_names_that_shells_and_browsers_take(make_clip, tmp_path, monkeypatch):
+    """What begins with a dash is no option; browsers make _ of what some system has no names with."""
+    monkeypatch.chdir(tmp_path)
+    make_clip(Path("-12:30 'a\" 5%.avi"), 12)
+    run("suggest", "-n", 2, "--html", "mark.html", "--", "-12:30 'a\" 5%.avi")
+    run("scene", "--html", "draw.html", "--", "-12:30 'a\" 5%.avi")
+    marked, drawn = (unescape(Path(page).read_text(encoding="utf-8")) for page in ("mark.html", "draw.html"))
+    program, command, *arguments = shlex.split(re.search(r"<code>(.*?)</code>", marked)[1])
+    assert (program, command, arguments[0]) == ("crowdcount", "train", "./-12:30 'a\" 5%.avi")
+    assert arguments[1:] == ["--counts", "-12_30 'a_ 5%.dots.csv", "-m", "-12:30 'a\" 5%.npz"]
+    data = json.loads(re.search(r'id="data">(.*?)</script>', drawn)[1])
+    run(*shlex.split(f"{data['command']} {data['ending']}")[1:])
+    assert Path("-12:30 'a\" 5%.json").is_file()
 
 
 def test_what_cannot_be_written_is_said_before_the_look(street, tmp_path, monkeypatch):

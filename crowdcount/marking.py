@@ -74,7 +74,10 @@ def write_heads_page(
             '<div class="tools"><span id="done"></span><button id="save">Save the dots</button>'
             '<label>go on with saved ones: <input type="file" id="open" accept=".csv"></label></div>\n'
         ),
-        Markup(f"<p>Then, beside the saved file: <code>{escape(command)}</code></p>\n"),
+        Markup(
+            "<p>Then move the saved file to the folder in which crowdcount suggest was run, and there: "
+            f"<code>{escape(command)}</code></p>\n"
+        ),
         paragraph(
             "This page fetches nothing and sends nothing. This browser keeps what is marked for when the "
             "page is opened again.",

@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES
+from features.foreground import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from features.images import halved, halvings
 
 from .pipeline import Pipeline
@@ -79,9 +79,10 @@ class Overview:
     def teach(self, pipeline: Pipeline, learning: Sequence[np.ndarray] | None = None) -> None:
         """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given.
 
-        Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning".
+        Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning". A pipeline
+        that knows its camera's scene sees that one where there are fewer than `MIN_LEARNING_FRAMES`.
         """
         if learning is None:
             learning = self.learning_frames(pipeline)
-        if len(learning) >= FEWEST_FRAMES:
+        if len(learning) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
             pipeline.learn(learning)

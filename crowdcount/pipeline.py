@@ -183,6 +183,11 @@ class Pipeline:
         """The empty scene of this footage at the working size, see `Segmenter.first`; None before."""
         return self._segmenter.first
 
+    @property
+    def knows_scene(self) -> bool:
+        """Whether frames are seen in the scene's own view until an empty scene is learnt."""
+        return self._segmenter.knows_scene
+
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.
 

@@ -10,7 +10,7 @@ moment, notices sudden changes of it and a moved camera, and learns the backgrou
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -27,6 +27,11 @@ ABSORPTION_S = 600.0
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
 #: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
 RESTLESS = 8.0
+#: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
+DEVIATIONS = 3.5
+#: What hides the known scene in all frames is somebody, not something that was put there, where in this share
+#: of it, in squares of so many pixels, it is restless and the known scene was not.
+RESTLESS_SHARE, _RESTLESS_AROUND = 0.1, (31, 31)
 #: Changed share of the scene beyond which the light has changed, not the people moved.
 LIGHT_CHANGE_SHARE = 0.6
 #: What noise adds to a difference from the empty scene: so many times its excess over the usual one. Where
@@ -149,9 +154,10 @@ class MedianBackground:
         self._rate, self._any_scene = rate, any_scene
         # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
         # and besides beyond so much of the way to its darkest and its brightest neighbour
-        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (3.5, 10, 0.0)
+        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (DEVIATIONS, 10, 0.0)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
+        self._due = MIN_LEARNING_FRAMES
         self.empty = self.known = self.meter = None
         self.n_frames = 0
 
@@ -174,11 +180,14 @@ class MedianBackground:
             settle(image, frames, restless)
             noise = noise_of(frames, image)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
-        self.empty = EmptyScene(image, threshold)
-        if known is not None:
-            self.empty = still_seen(known, self.empty, frames)
-        self.meter = LightMeter(self.empty.image_bgr, frames)
-        image = self.empty.image_bgr
+        empty = EmptyScene(image, threshold)
+        self.take(empty if known is None else still_seen(known, empty, frames), frames)
+
+    def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
+        """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
+        self.empty = empty
+        self.meter = LightMeter(empty.image_bgr, frames)
+        image = empty.image_bgr
         self._extremes = [
             cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
             for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
@@ -302,7 +311,8 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
 
     That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
     never quite the same again. It holds too where the known one is a shadow on it: the sun came out. What is
-    proven is known even where it is always hidden.
+    proven is known even where it is always hidden, and so is what restless things hide: in footage of seconds
+    or a few minutes people do, who stand or follow each other, while a car or a bench is still.
 
     Parameters
     ----------
@@ -314,15 +324,28 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     light = LightMeter(known.image_bgr).measure(empty.image_bgr)
     image = light.cast_on(known.image_bgr)
     is_known = _is_seen(image, frames)
-    is_known &= ~is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
+    is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
+    is_known &= ~is_shade
     if known.is_proven is not None:
         is_known |= known.is_proven
-    is_hidden = differing(image, empty.image_bgr) & is_known
+    differs = differing(image, empty.image_bgr)
+    is_hidden = differs & (is_known | (_hidden_by_people(differs, known, empty) & ~is_shade))
     return EmptyScene(
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
         known.is_proven,
     )
+
+
+def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarray:
+    """(H, W) bool: where what differs from a known scene is restless around, see `RESTLESS_SHARE`."""
+    least = DEVIATIONS * RESTLESS
+    restless = differs & (empty.threshold >= least) & (known.threshold < least)
+    n_restless, n_differing = (
+        cv2.boxFilter(pixels.astype(np.float32), -1, _RESTLESS_AROUND, normalize=False)
+        for pixels in (restless, differs)
+    )
+    return n_restless > RESTLESS_SHARE * n_differing
 
 
 def differing(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
@@ -452,6 +475,11 @@ class Segmenter:
         return self._model.empty
 
     @property
+    def knows_scene(self) -> bool:
+        """Whether an empty scene is known, to be seen where none is learnt yet."""
+        return self._keeps_known and self._known is not None
+
+    @property
     def first(self) -> EmptyScene | None:
         """The empty scene as first learnt, if not of one moment; the camera may have been moved since."""
         return self._first or self.empty
@@ -499,6 +527,15 @@ class Segmenter:
                 self._known = self._model.known = self._first
         self._learning_for = None
 
+    def _see_known(self, frame_bgr) -> None:
+        """See the known scene until one is learnt, if a frame shows it, in colours if that has any."""
+        known, _ = _as_coloured(self._known, frame_bgr)
+        self._moved = self._watch.shift(frame_bgr) != (0.0, 0.0)
+        if known is not None and not self._moved:
+            self._model.known = self._known
+            self._model.take(known)
+            self._learning_for = None
+
     def _return_home(self) -> None:
         """See what was learnt before the camera moved."""
         self._home.n_frames = self._model.n_frames
@@ -530,7 +567,10 @@ class Segmenter:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), self._light, frame_bgr)
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
-        if self._learning_for and self._n_frames % self._learning_step == 0:
+        learning = self._n_frames % self._learning_step == 0
+        if learning and self.empty is None and self.knows_scene:
+            self._see_known(frame_bgr)
+        if learning and self._learning_for:
             if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
                 self._n_flickers += 1
                 if self._n_flickers <= MOST_FLICKERS:
@@ -542,7 +582,7 @@ class Segmenter:
                 if self._n_flickers <= MOST_FLICKERS:
                     self._n_flickers = 0
         if self.reference_bgr is None:
-            return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
+            return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
         former = self._light
         if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
             self._light = self._light_of(frame_bgr)

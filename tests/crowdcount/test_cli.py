@@ -199,16 +199,16 @@ class TestCount:
         assert "12 frames, mean" in stderr
         assert "undecodable 1" in stderr
 
-    def test_one_or_two_pictures_show_no_empty_scene(self, run, here):
+    @pytest.mark.parametrize(("model", "is_known"), [("", False), ("-m ../model.npz", True)])
+    def test_one_or_two_pictures_show_no_empty_scene(self, run, here, model, is_known):
         (here / "shots").mkdir()
         for k, (frame, _) in enumerate(street(2)):
             cv2.imwrite(f"shots/{k}.png", frame)
-        code, _, stderr = run("shots/ -m ../model.npz")
+        code, _, stderr = run(f"shots/ {model}")
         assert code == 0
         rows = read_counts("shots.counts.csv")
-        assert len(rows) == 2
-        assert all("learning" in row.flags for row in rows)
-        assert "frames flagged: learning 2" in stderr
+        assert ["learning" in row.flags for row in rows] == 2 * [not is_known]
+        assert ("frames flagged: learning 2" in stderr) != is_known
         assert "2 frames as stated" in stderr
         assert "times are as of 1 frame/s: give the rate as --fps" in stderr
 

@@ -1,6 +1,7 @@
 import math
 import os
 import re
+import shutil
 import threading
 import time
 from dataclasses import replace
@@ -274,6 +275,23 @@ class TestScene:
         assert not any("camera_moved" in row.flags for row in count(street.frames, model=tmp_path / "m.npz"))
         given = replace(trained.model.scene, view=None)  # whoever gives a scene says where the camera looks
         assert not any("camera_moved" in row.flags for row in count(moved, model=trained.model, scene=given))
+
+    @pytest.mark.parametrize("n_images", [1, 3, 9])
+    def test_a_few_pictures_are_counted_in_the_scene_that_the_model_knows(
+        self, street, trained, tmp_path, n_images
+    ):
+        """Who is in all of them would belong to a scene that was learnt from them."""
+        errors = []
+        for first in range(0, 60, 15):
+            shots = tmp_path / f"shots{first}"
+            shots.mkdir()
+            for k in range(first, first + n_images):
+                path = sorted(street.frames.iterdir())[k]
+                shutil.copy(path, shots)
+            rows = list(count(shots, model=trained.model))
+            assert not any("learning" in row.flags for row in rows)
+            errors += [row.count - street.counts[first + k] for k, row in enumerate(rows)]
+        assert np.abs(errors).mean() < 1.0
 
     def test_may_be_a_file(self, street, trained, tmp_path):
         street.scene.save(tmp_path / "scene.json")

@@ -302,6 +302,37 @@ class TestKnownScene:
         assert np.abs(segmenter.empty.image_bgr - camera().astype(int)).mean() > 8
         assert np.abs(segmenter.first.image_bgr - camera().astype(int)).mean() < 4
 
+    def test_is_seen_from_the_first_frame_on_until_one_is_learnt(self):
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, known=self.known())
+        for _ in range(100):
+            found = segmenter.apply(camera(self.SITTER))  # there from the beginning
+            assert (found.flags, found.mask[self.SITTER].mean() > 0.7) == ((), True)
+        assert segmenter.apply(camera(gain=0.8)).mask.mean() < 0.01
+
+    def test_is_seen_in_one_grey_frame(self):
+        found = Segmenter(HIGH, ROI, known=self.known()).apply(in_grey(Camera()(self.SITTER)))
+        assert (found.flags, overlap(found.mask, self.SITTER) > 0.7) == ((), True)
+
+    @pytest.mark.parametrize(("shift", "any_scene"), [((20, -15), False), ((0, 0), True)])
+    def test_is_not_seen_in_another_view_nor_by_a_model_of_any_scene(self, shift, any_scene):
+        found = Segmenter(HIGH, ROI, any_scene, self.known()).apply(Camera()(self.SITTER, shift=shift))
+        assert not found.mask.any()
+        assert ("camera_moved" in found.flags) != any_scene
+        assert "learning" in found.flags
+
+    @pytest.mark.parametrize("moves", [True, False])
+    def test_stays_where_the_restless_hide_it_all_the_time(self, moves):
+        """Who fidgets is somebody, what is still was put there."""
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, known=self.known())
+
+        def frame(k):
+            clothes = 1 + 0.5 * np.sin(k * np.arange(HEIGHT) / 3)[:, None, None] * self.SITTER[..., None]
+            return camera(self.SITTER, gain=clothes if moves else 1.0)
+
+        segmenter.learn([frame(k) for k in range(20)])
+        assert (segmenter.apply(frame(20)).mask[self.SITTER].mean() > 0.7) == moves
+        assert segmenter.apply(camera()).mask.mean() < 0.01 or not moves  # where it was put, a ghost
+
     def test_is_told_by_its_own_noise_there_alone(self):
         known = self.known()
         known.threshold[:] = 60

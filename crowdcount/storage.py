@@ -67,7 +67,8 @@ def atomic_path(path: str | Path, folder: Path | None = None) -> Iterator[Path]:
 
     Yields an empty temporary file with the same suffix, beside `path` or in `folder` on the same disk. When
     the body succeeds, its content is flushed to the disk and it takes the name `path`; when the body fails,
-    it is removed and whatever had that name before is untouched.
+    it is removed and whatever had that name before is untouched. Where `path` is a link, it stays one, and
+    what it leads to is written.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def partial_path(path: str | Path) -> Iterator[Path]:
 
     Yields the empty file `<stem>.partial<suffix>` beside `path`. When the body succeeds, it takes the name
     `path`; when the body fails, it stays under its own name, which is added to the error as a note, unless
-    nothing has been written to it.
+    nothing has been written to it. Links are followed as by `atomic_path`.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def partial_path(path: str | Path) -> Iterator[Path]:
 
 
 def _partial_name(path: Path) -> Path:
-    return path.with_name(f"{path.stem}.partial{path.suffix}")
+    return _followed(path).with_name(f"{path.stem}.partial{path.suffix}")
 
 
 def set_aside(path: str | Path) -> None:
@@ -138,7 +139,7 @@ def set_aside(path: str | Path) -> None:
     OutputError
         When it cannot be renamed.
     """
-    for earlier in (Path(path), _partial_name(Path(path))):
+    for earlier in (_followed(Path(path)), _partial_name(Path(path))):
         with output_errors(earlier):
             if earlier.is_file() and earlier.stat().st_size:
                 names = (earlier.with_name(f"{earlier.stem}.{k}{earlier.suffix}") for k in itertools.count(1))
@@ -162,7 +163,12 @@ def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.stem}.{os.urandom(4).hex()}{path.suffix}")
+    return _followed(path).with_name(f".{path.stem}.{os.urandom(4).hex()}{path.suffix}")
+
+
+def _followed(path: Path) -> Path:
+    """What is written under the name `path`: of a link, what it leads to."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:
@@ -176,7 +182,7 @@ def _create(temporary: Path, path: Path) -> IO[bytes]:
 def _publish(temporary: Path, path: Path) -> None:
     with temporary.open("rb+") as file:
         os.fsync(file.fileno())
-    temporary.replace(path)
+    temporary.replace(_followed(path))
 
 
 def is_utf8(name: str | Path) -> bool:

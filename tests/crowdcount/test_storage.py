@@ -118,6 +118,24 @@ class TestPartialPath:
         second.__exit__(None, None, None)
         assert target.read_text() == "second"
 
+    def test_a_link_stays_and_what_it_leads_to_is_written(self, tmp_path):
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        for target in (elsewhere / "today", elsewhere / "not there yet"):
+            link = tmp_path / f"{target.name}.csv"
+            link.symlink_to(target)
+            for write in (partial_path, atomic_path):
+                check_writable(link)
+                with write(link) as growing:
+                    assert growing.parent == elsewhere  # of the disk that it ends on
+                    assert growing.suffix == ".csv"
+                    growing.write_text(write.__name__)
+                assert link.is_symlink()
+                assert target.read_text() == write.__name__
+            set_aside(link)
+            assert not target.exists()
+        assert only(elsewhere) == ["not there yet.1", "today.1"]
+
     def test_what_earlier_runs_left_is_set_aside(self, tmp_path):
         target = tmp_path / "a.csv"
         set_aside(target)

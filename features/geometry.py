@@ -61,12 +61,15 @@ class Geometry:
     @property
     def n_parts(self) -> int:
         """Number of parts."""
-        return self.membership.shape[1]
+        return self._divided[1].shape[1]
 
     @cached_property
     def membership(self) -> np.ndarray:
         """(n_regions, n_parts) float64: 1 where the part belongs to the region, else 0."""
-        return self._divided[1]
+        regions = self._divided[1]
+        membership = np.zeros((self.n_regions, self.n_parts))
+        membership[regions, np.arange(self.n_parts)] = 1
+        return membership
 
     @cached_property
     def _divided(self):
@@ -80,9 +83,9 @@ class Geometry:
             part = (np.cumsum(occurs) - 1).take(part)
         parts = np.full(self.roi.size, -1)
         parts[inside] = part
-        membership = np.zeros((self.n_regions, part.max() + 1))
-        membership[regions, part] = 1
-        return parts, membership
+        regions_of_parts = np.empty((len(regions), part.max() + 1), np.intp)
+        regions_of_parts[:, part] = regions
+        return parts, regions_of_parts
 
     @cached_property
     def boxes(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -114,8 +117,12 @@ class Geometry:
 
     def total(self, by_part: np.ndarray) -> np.ndarray:
         """Sums (n_regions, …) over the parts of each region, of (n_parts, …) float64 or float32."""
-        if len(self.grids) == 1 and len(by_part) == self.n_regions:
-            return by_part  # each region is one part
+        if len(self.grids) == 1:  # each region is one part, or empty
+            if len(by_part) == self.n_regions:
+                return by_part
+            totals = np.zeros((self.n_regions, *by_part.shape[1:]), by_part.dtype)
+            totals[self._divided[1][0]] = by_part
+            return totals
         flat = by_part.reshape(len(by_part), -1)
         return (self.membership.astype(flat.dtype) @ flat).reshape(self.n_regions, *by_part.shape[1:])
 

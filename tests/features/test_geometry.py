@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,17 @@ class TestRegions:
         sums = figures.sums(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 1, 1, 1]), 2)
         assert sums.tolist() == [[1, 14], [1, 4], [0, 10]]
         assert figures.sums(np.ones(3), chosen=np.array([1, 2, 3])).tolist() == [[3], [1], [2]]
+
+    def test_small_people_in_large_frames_need_little_memory(self):
+        grid = 3 * np.arange(200 * 200, dtype=np.int32).reshape(1, 200, 200)
+        mask = np.zeros((200, 200), bool)
+        mask[10, 20] = True
+        tracemalloc.start()
+        figures = Figures(mask, Geometry(grid, np.full((200, 200), 1, np.float32), 3 * 200 * 200))
+        sums = figures.sums(np.ones(1))
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+        tracemalloc.stop()
+        assert np.flatnonzero(sums).tolist() == [grid[0, 10, 20]]
 
     def test_no_pixels_sum_to_zero(self, make_geometry):
         figures = Figures(np.zeros((96, 128), bool), make_geometry(2.0, grids=((1, 1), (2, 2))))

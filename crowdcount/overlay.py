@@ -164,8 +164,7 @@ def _draw_strip(picture: np.ndarray, profile: "Profile", scale: float) -> None:
     width, margin = round(20 * scale), round(5 * scale)
     right = picture.shape[1] - margin
     edges = np.rint(profile.rows).astype(int)
-    ground = picture[max(0, edges[0] - 2) : edges[-1] + 2, right - width - 2 : right + 2]
-    ground[:] = cv2.convertScaleAbs(ground, alpha=0.35)
+    _darken(picture[max(0, edges[0] - 2) : edges[-1] + 2, right - width - 2 : right + 2])
     levels = np.clip(np.rint(255 * profile.density / profile.strongest), 0, 255).astype(np.uint8)
     colours = cv2.applyColorMap(levels[:, None], cv2.COLORMAP_INFERNO)[:, 0]
     for top, bottom, colour in zip(edges[:-1], edges[1:], colours, strict=True):
@@ -231,7 +230,12 @@ def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
         bottom += text_height + round(7 * scale)
         right = max(right, text_width)
         placed.append((text, bottom, size * scale, colour, thickness))
-    panel = picture[margin // 2:bottom + margin, margin // 2:right + 2 * margin]
-    panel[:] = cv2.convertScaleAbs(panel, alpha=0.35)
+    _darken(picture[margin // 2:bottom + margin, margin // 2:right + 2 * margin])
     for text, bottom, size, colour, thickness in placed:
         cv2.putText(picture, text, (margin, bottom), _FONT, size, colour, thickness, cv2.LINE_AA)
+
+
+def _darken(part: np.ndarray) -> None:
+    """Darken a part of a picture; a tiny picture may have nothing of it."""
+    if part.size:
+        part[:] = cv2.convertScaleAbs(part, alpha=0.35)

@@ -7,6 +7,7 @@ import pytest
 
 from crowdcount.errors import OutputError
 from crowdcount.overlay import OverlayWriter, draw_overlay
+from crowdcount.profile import Profile
 from crowdcount.results import FrameCount
 
 SIZE_WH = (160, 120)
@@ -52,6 +53,12 @@ class TestDrawOverlay:
         for k, picture in enumerate(pictures):
             assert (picture[:60, :100] > 240).all(axis=2).any()  # white digits
             assert all((picture != earlier).any() for earlier in pictures[:k])
+
+    @pytest.mark.parametrize("shape", [(2, 3), (2000, 8), (8, 2000)])
+    def test_what_does_not_fit_into_a_tiny_frame_is_left_out(self, shape):
+        frame, whole = np.full((*shape, 3), 100, np.uint8), np.ones(shape, bool)
+        profile = Profile(np.ones(16), np.linspace(0, shape[0], 17), 2.0)
+        assert draw_overlay(frame, whole, whole, rows(1)[0], profile).shape == frame.shape
 
 
 def write_and_stop(overlay):

@@ -26,6 +26,8 @@ NO_PROFILE = "the model knows no density over depth; train one with --target pro
 HEIGHT_UNCERTAINTY = 0.6
 #: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
 _MAX_DEGREE = 16
+#: Nor are people that tall, pixels, at the size at which they are measured.
+_MAX_PERSON_HEIGHT = 1000
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
 _DIRECTIONS = ("right", "left")
@@ -341,7 +343,7 @@ class _Meta(_Strict):
     usual_outside: float = Field(ge=0, le=1)
     rate: float | None = Field(gt=0)
     offset: float = 0.0
-    person_height: float | None = Field(default=None, gt=0)
+    person_height: float | None = Field(default=None, gt=0, le=_MAX_PERSON_HEIGHT)
     facts: dict
     regressor: _Regressor
     scene: dict | None

@@ -527,11 +527,12 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
-    arrow, parquet = import_parquet()
+    _, parquet = import_parquet()
     try:
-        table = parquet.read_table(path)
-    except arrow.ArrowInvalid as error:
+        rows = parquet.read_table(path).to_pylist()
+    except (ValueError, OverflowError) as error:  # of times that are none, too
         raise DatasetError(f"{path} is not a parquet file, or it is damaged; make it again") from error
-    for number, cells in enumerate(table.to_pylist(), start=1):
-        flags = cells.get("flags")
-        yield f"{path}, row {number}", cells | {"flags": flags.split(";") if flags else []}
+    for number, cells in enumerate(rows, start=1):
+        flags = cells.get("flags") or []
+        flags = flags.split(";") if isinstance(flags, str) else flags
+        yield f"{path}, row {number}", cells | {"flags": flags}

@@ -273,6 +273,7 @@ class TestHostileDescriptions:
             {"usual_outside": 2},
             {"rate": 0.0},
             {"rate": -3},
+            {"person_height": 1e9},
             {"facts": [1]},
             {"regressor": {}},
             {"regressor": None},

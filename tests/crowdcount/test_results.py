@@ -264,6 +264,18 @@ class TestParquet:
         with pytest.raises(DatasetError, match=r"^[^\n]+not a parquet file, or it is damaged[^\n]+$"):
             read_counts(tmp_path / "a.parquet")
 
+    def test_tables_of_other_programs(self, tmp_path):
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        columns = {"frame": [0], "time_s": [0.0], "count": [2.0], "low": [1.0], "high": [3.0]}
+        listed = arrow.table(columns | {"flags": [["noisy", "frozen"]]})  # as of jsonl by DuckDB
+        parquet.write_table(listed, tmp_path / "a.parquet")
+        assert read_counts(tmp_path / "a.parquet") == [FrameCount(0, 0.0, 2.0, 1.0, 3.0, ("noisy", "frozen"))]
+        no_time = arrow.array([2**62], arrow.timestamp("us"))
+        for wrong in ({"flags": [7]}, {"flags": [None], "time": no_time}):
+            parquet.write_table(arrow.table(columns | wrong), tmp_path / "a.parquet")
+            with pytest.raises(DatasetError, match=r"^[^\n]+$"):
+                read_counts(tmp_path / "a.parquet")
+
 
 def test_unknown_format_and_suffix(tmp_path):
     with pytest.raises(ValueError, match="expected a format among"), open_writer(tmp_path / "a", "xml"):

@@ -318,7 +318,10 @@ def _people_in_cells(table: FeatureTable, dataset: Dataset) -> np.ndarray | None
     if table.cells is None:
         return None
     labelled = table.rows[np.isfinite(dataset.counts[table.rows])]
-    return local_counts(dataset, labelled, table.scene, table.cells)
+    people = local_counts(dataset, labelled, table.scene, table.cells)
+    if people is None:
+        return None
+    return np.pad(people, ((0, 0), (0, len(table.cell_views) - people.shape[1])))  # the last may be empty
 
 
 def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:

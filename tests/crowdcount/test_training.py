@@ -595,3 +595,10 @@ class TestLocalCounts:
         assert load_model(tmp_path / "street.npz").facts["local"] == (
             None if training.local is None else asdict(training.local)
         )
+
+    def test_of_a_region_so_small_that_cells_are_empty(self, street):
+        width, height = street.scene.size_wh
+        x, y = width // 2, height // 2
+        tiny = street.scene.redrawn([((x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1))])
+        dataset = replace(street.dataset(), boxes=street.boxes)
+        assert train(dataset, scene=tiny).metrics.n == len(street.counts)

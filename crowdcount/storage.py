@@ -488,13 +488,15 @@ def same_file(one: Path, other: Path) -> bool:
     try:
         return os.path.samefile(one, other)
     except OSError:
-        return os.path.normcase(os.path.abspath(one)) == os.path.normcase(os.path.abspath(other))
+        return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
 
 
 def refuse_to_replace(written: str | Path, *used: str | Path | None) -> None:
-    """OutputError when a file to write is one of those that are read, or written otherwise."""
-    if any(file is not None and same_file(Path(written), Path(file)) for file in used):
-        raise OutputError(f"{written} would be written over, but is used otherwise too; choose another name")
+    """OutputError when a file to write, or its partial file, is one of those that are read, or written
+    otherwise."""
+    for name in (Path(written), _partial_name(Path(written))):
+        if any(file is not None and same_file(name, Path(file)) for file in used):
+            raise OutputError(f"{name} would be written over, but is used otherwise too; choose another name")
 
 
 def _one_line(text: str) -> str:

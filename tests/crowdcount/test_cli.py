@@ -250,6 +250,7 @@ class TestPlan:
             ("x.avi y.avi --overlay o.mp4", "--overlay names one file"),
             ("x.avi y.avi --save-scene s.json", "--save-scene names one file"),
             ("x.avi --overlay ./x.avi", "x.avi would be written over"),
+            ("x.partial.avi --overlay x.avi", "x.partial.avi would be written over"),
             ("x.avi -m m.npz --save-scene m.npz", "m.npz would be written over"),
             ("x.avi --plot x.counts.csv", "two results would be written to x.counts.csv"),
             ("x.avi -o x.txt", "a name ending in .csv or .jsonl or .parquet; or give --format"),

@@ -14,7 +14,15 @@ from hypothesis.extra import numpy as hnp
 
 from crowdcount import storage
 from crowdcount.errors import ModelError, OutputError, SceneError
-from crowdcount.storage import atomic_path, check_writable, load_arrays, partial_path, save_arrays, set_aside
+from crowdcount.storage import (
+    atomic_path,
+    check_writable,
+    load_arrays,
+    partial_path,
+    refuse_to_replace,
+    save_arrays,
+    set_aside,
+)
 
 ARRAYS = {
     "weights": np.arange(12.0).reshape(3, 4),
@@ -135,6 +143,13 @@ class TestPartialPath:
             set_aside(link)
             assert not target.exists()
         assert only(elsewhere) == ["not there yet.1", "today.1"]
+
+    def test_what_is_read_is_not_written_over_by_another_name_either(self, tmp_path):
+        (tmp_path / "link.csv").symlink_to(tmp_path / "gate.csv")
+        for name, read in (("link.csv", "gate.csv"), ("gate.csv", "gate.partial.csv")):
+            with pytest.raises(OutputError, match="written over"):
+                refuse_to_replace(tmp_path / name, None, tmp_path / read)
+            refuse_to_replace(tmp_path / read, tmp_path / "gates.csv")
 
     def test_what_earlier_runs_left_is_set_aside(self, tmp_path):
         target = tmp_path / "a.csv"

@@ -2,6 +2,7 @@
 
 import io
 import math
+import warnings
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -168,9 +169,11 @@ def _figure(path: str | Path, height: float):
 
 
 def _save(figure, path: str | Path, title: str) -> None:
-    """Write a figure of `_figure` under its title."""
+    """Write a figure of `_figure` under its title, as far as the letters of a file's name can be drawn."""
+    title = "".join(letter if letter.isprintable() else " " for letter in title)  # others break an SVG
     figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
-    with atomic_path(path) as temporary:
+    with atomic_path(path) as temporary, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure.savefig(temporary)
 
 

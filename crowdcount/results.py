@@ -489,10 +489,11 @@ def read_start_time(path: str | Path) -> datetime | None:
 def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
     """The place and the cells of each row."""
     readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
-    if path.suffix not in readers:
+    suffix = path.suffix.lower()
+    if suffix not in readers:
         raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path.name}; rename it")
     with input_errors(path, DatasetError):
-        yield from readers[path.suffix](path)
+        yield from readers[suffix](path)
 
 
 def _row(place: str, cells: object) -> FrameCount:

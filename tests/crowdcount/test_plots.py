@@ -1,6 +1,8 @@
 import math
 import re
+import warnings
 from datetime import datetime
+from xml.etree import ElementTree
 
 import cv2
 import matplotlib as mpl
@@ -97,6 +99,14 @@ class TestPlot:
         found = texts(tmp_path / "a.svg", results)
         known = any(math.isfinite(row.count) for row in results)
         assert ("no frame could be counted" in found) != known
+
+    def test_titles_are_names_of_files(self, tmp_path):
+        one = [FrameCount(0, 0.0, 1.0, 0.0, 2.0)]
+        for title in ("\u884c\u4eba.mp4", "a--b -->\x1b\n<&.mp4"):  # letters that no font here has
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                plot_counts(one, tmp_path / "a.svg", title)
+            ElementTree.parse(tmp_path / "a.svg")
 
     def test_what_cannot_be_written(self, tmp_path):
         (tmp_path / "folder.png").mkdir()

@@ -277,6 +277,11 @@ class TestParquet:
                 read_counts(tmp_path / "a.parquet")
 
 
+def test_suffixes_in_capitals(tmp_path):
+    write(tmp_path / "A.CSV", "csv", ROWS)
+    assert len(read_counts(tmp_path / "A.CSV")) == len(ROWS)
+
+
 def test_unknown_format_and_suffix(tmp_path):
     with pytest.raises(ValueError, match="expected a format among"), open_writer(tmp_path / "a", "xml"):
         pass

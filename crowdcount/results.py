@@ -342,9 +342,7 @@ class _StandardOutput:
             written = self._stream.write(data)
             self._stream.flush()
         except OSError:
-            # What remains in the buffer would raise once more when the interpreter ends.
-            with suppress(OSError), open(os.devnull, "wb") as nowhere:
-                os.dup2(nowhere.fileno(), self._stream.fileno())
+            _discard(self._stream)
             raise
         return written
 
@@ -359,6 +357,23 @@ def print_result(text: str) -> None:
     """Write a line of text to the standard output; OutputError when that fails."""
     with output_errors(_STANDARD_OUTPUT):
         _StandardOutput().write(f"{text}\n".encode(errors="backslashreplace"))
+
+
+def print_note(line: str) -> None:
+    """Write a line of text to the standard error; where that fails, as on a full disk, the work goes on."""
+    if sys.stderr is None:
+        return
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream) -> None:
+    """Let what remains in a stream's buffer, and what follows, go nowhere: it would raise once more when the
+    interpreter ends."""
+    with suppress(OSError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 class _CsvSink:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .counting import ASSUMED_RATE, Counting
 from .jobs import CountJob, Show
 from .model import CounterModel
-from .results import CountSummary, clock
+from .results import CountSummary, clock, print_note
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm.training import AlarmTraining
@@ -47,7 +47,7 @@ class Terminal:
     def say(self, line: str) -> None:
         """Print a line, unless quiet."""
         if not self._quiet:
-            print(line, file=sys.stderr)
+            print_note(line)
 
     @contextmanager
     def progress(self) -> Iterator[Show]:

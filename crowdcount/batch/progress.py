@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-from ..results import clock
+from ..results import clock, print_note
 from ..terminal import plural
 from .run import BatchSummary
 
@@ -103,7 +103,7 @@ class BatchTerminal:
         if self._bars is not None:
             self._bars.say(line)
         elif not self._quiet:
-            print(line, file=sys.stderr, flush=True)
+            print_note(line)
 
 
 class _Bars:

@@ -17,9 +17,11 @@ _LARGEST = 1e9
 
 def complain(error: BaseException | str) -> None:
     """Print an error as one line on the standard error."""
+    from ..results import print_note
+
     notes = getattr(error, "__notes__", [])
     line = " ".join("; ".join([str(error), *notes]).splitlines())
-    click.echo(f"crowdcount: {line}", err=True)
+    print_note(f"crowdcount: {line}")
 
 
 class ParsedText(click.ParamType):

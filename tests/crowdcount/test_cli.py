@@ -852,6 +852,12 @@ class TestProcess:
         assert code == 1
         assert "cannot write the standard output: the disk is full" in error_line(stderr)
 
+    @pytest.mark.parametrize(("sources", "code"), [("", 0), ("../missing.avi", 3)])
+    def test_full_standard_error(self, here, sources, code):
+        with open("/dev/full", "wb") as full:  # as a log on a disk of its own
+            assert finished(f"{COUNT} {sources}", stderr=full)[:2] == (code, "")
+        assert len(read_counts("street.counts.csv")) == N_FRAMES
+
     @pytest.mark.parametrize("command", [f"{COUNT} -o - -q", f"{TestTrainAndEvaluate.EVALUATE} --json"])
     def test_closed_standard_output(self, here, command):
         code, _, stderr = finished(command, stdout=None, preexec_fn=lambda: os.close(1))

@@ -36,7 +36,7 @@ def output_error(path: str | Path, error: OSError) -> OutputError:
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         why = "writing there is not permitted; choose another folder"
     elif error.errno == errno.ENOENT:
-        why = f"the folder {Path(path).parent} does not exist; create it first"
+        why = f"the folder {_followed(Path(path)).parent} does not exist; create it first"
     else:
         why = f"{(error.strerror or str(error)).lower()}; choose another place"
     return OutputError(f"cannot write {path}: {why}")

@@ -143,6 +143,9 @@ class TestPartialPath:
             set_aside(link)
             assert not target.exists()
         assert only(elsewhere) == ["not there yet.1", "today.1"]
+        (tmp_path / "lost.csv").symlink_to(tmp_path / "lost" / "today.csv")
+        with pytest.raises(OutputError, match=f"the folder {tmp_path / 'lost'} does not exist"):
+            check_writable(tmp_path / "lost.csv")
 
     def test_what_is_read_is_not_written_over_by_another_name_either(self, tmp_path):
         (tmp_path / "link.csv").symlink_to(tmp_path / "gate.csv")

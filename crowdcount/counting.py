@@ -204,9 +204,10 @@ def is_short(found: float, stated: float) -> bool:
 def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:
     """The scene to count in: the given one, else the model's own; None where it is to be estimated.
 
+    Whoever trained with a scene file often counts with it too: the model's view is that scene's (`knowing`).
     ModelError when the model needs a scene and knows none.
     """
-    scene = scene or model.scene
+    scene = model.scene if scene is None else scene.knowing(model.scene)
     if scene is None and not model.per_cell:
         raise ModelError("the model knows no scene to count in: give one, or train it on footage")
     return scene

@@ -165,7 +165,7 @@ def watch(
     began = time.perf_counter()
     show = show or show_nothing
     loaded = load_model(model, KIND)
-    given = loaded.scene if scene is None else load_scene(scene)
+    given = loaded.scene if scene is None else load_scene(scene).knowing(loaded.scene)
     if is_table(source) != (loaded.scene is None):
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")

@@ -86,7 +86,7 @@ def measure_for(
 ) -> FeatureTable:
     """Measure rows (n,) bool as a model wants them, of which `least` must have a label; see `evaluate`."""
     check_labels(dataset, wanted, least)
-    scene = scene or model.scene
+    scene = model.scene if scene is None else scene.knowing(model.scene)
     table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
     model.check_columns(table.columns)
     check_labels(dataset, table.rows, least)

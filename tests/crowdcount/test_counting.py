@@ -273,8 +273,10 @@ class TestScene:
         flags = {row.flags for row in count(moved, model=tmp_path / "m.npz")}
         assert all("camera_moved" in one for one in flags)
         assert not any("camera_moved" in row.flags for row in count(street.frames, model=tmp_path / "m.npz"))
-        given = replace(trained.model.scene, view=None)  # whoever gives a scene says where the camera looks
-        assert not any("camera_moved" in row.flags for row in count(moved, model=trained.model, scene=given))
+        same = replace(trained.model.scene, view=None)  # as in the file that it was trained with
+        assert all("camera_moved" in row.flags for row in count(moved, model=trained.model, scene=same))
+        other = replace(same, person_height=1.02 * same.person_height, line=None)
+        assert not any("camera_moved" in row.flags for row in count(moved, model=trained.model, scene=other))
 
     @pytest.mark.parametrize("n_images", [1, 3, 9])
     def test_a_few_pictures_are_counted_in_the_scene_that_the_model_knows(

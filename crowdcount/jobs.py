@@ -198,13 +198,13 @@ def source_stem(source: str) -> str:
     return path.stem
 
 
-def command_on(source: str, name: str, *options: str) -> str:
+def command_on(source: str, name: Sequence[str], *options: str) -> str:
     """A command on a source as a shell takes it, to be told to users.
 
-    >>> command_on("-1 pm.mp4", "train", "-m", "-1 pm.npz")
+    >>> command_on("-1 pm.mp4", ["train"], "-m", "-1 pm.npz")
     "crowdcount train './-1 pm.mp4' -m '-1 pm.npz'"
     """
-    return shlex.join(["crowdcount", name, f"./{source}" if source.startswith("-") else source, *options])
+    return shlex.join(["crowdcount", *name, f"./{source}" if source.startswith("-") else source, *options])
 
 
 def count_sources(
@@ -380,7 +380,7 @@ def make_scene(
         shown = [(frame.index, frame.time_s, frame.image_bgr) for frame in frames or [first]]
         starts = [] if scene is None else ["--scene", str(scene)]
         starts += [part for file in imported for part in ("--import", str(file))]
-        command = command_on(source, "scene", *starts)
+        command = command_on(source, ["scene"], *starts)
         ending = shlex.join(["-o", str(output or f"{source_stem(source)}.json")])
         write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
     return made

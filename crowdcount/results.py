@@ -545,7 +545,8 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
 def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
     _, parquet = import_parquet()
     try:
-        rows = parquet.read_table(path).to_pylist()
+        with path.open("rb") as file:
+            rows = parquet.read_table(file).to_pylist()
     except (ValueError, OverflowError) as error:  # of times that are none, too
         raise DatasetError(f"{path} is not a parquet file, or it is damaged; make it again") from error
     for number, cells in enumerate(rows, start=1):

@@ -211,7 +211,7 @@ class Scene:
         return replace(self, axis=axis or self.axis, **{name: getattr(drawn, name) for name in names})
 
     def knowing(self, other: "Scene | None") -> "Scene":
-        """The scene with the view that another of the same region and heights knows, unless it has its own."""
+        """The scene with the view that one of the same region and heights knows, unless it has its own."""
         if self.view is not None or other is None or other.size_wh != self.size_wh:
             return self
         is_same = np.array_equal(self.roi, other.roi) and np.allclose(self.person_height, other.person_height)

@@ -35,13 +35,14 @@ def suggest(source: str, output: str | None, html: str | None, quiet: bool, **op
     SOURCE is a video file, or a folder or pattern of images. From the frames chosen, `crowdcount train
     --counts` learns more than from as many evenly spaced ones.
     """
-    from ..learning.jobs import suggest_frames
+    from ..learning.jobs import suggest_frames, teaches_a_model
     from ..results import print_result
     from ..terminal import Terminal, plural
 
     found, written = suggest_frames(source, output, html=html, watcher=Terminal(quiet), **options)
     frames = plural(len(found), "frame")
+    then = f"crowdcount {'train' if teaches_a_model(found) else 'recalibrate'} --counts"
     if html is not None and written != "-":
-        print_result(f"{html}: {frames}; mark the heads in a browser, then crowdcount train --counts")
+        print_result(f"{html}: {frames}; mark the heads in a browser, then {then}")
     if written not in (None, "-"):
-        print_result(f"{written}: {frames}; fill in the counts, then crowdcount train --counts")
+        print_result(f"{written}: {frames}; fill in the counts, then {then}")

@@ -1,7 +1,7 @@
 """What the commands on labels and models do, for any caller: read what is given, work, and write files."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from .audit import Audit, audit_labels, write_audit_page, write_audit_table
 from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
 from .explain import explain
+from .fitting import MIN_LABELS
 from .recalibration import Recalibration, recalibrate
 from .suggestion import Suggestion, suggest, write_page, write_pictures, write_suggestions
 from .training import Evaluation, Training, evaluate, train
@@ -82,11 +83,17 @@ def suggest_frames(
         if html is not None:
             stem, options = source_stem(source), [] if scene is None else ["--scene", str(scene)]
             saved = re.sub(r'[<>:"|?*\\]', "_", f"{stem}.dots.csv")  # as browsers do
-            command = command_on(source, "train", "--counts", saved, "-m", f"{stem}.npz", *options)
+            name, model = (["train"], "-m") if teaches_a_model(found) else (["recalibrate", BUNDLED], "-o")
+            command = command_on(source, name, "--counts", saved, model, f"{stem}.npz", *options)
             write_page(source, found, loaded_scene, html, saved=saved, command=command)
         if written is not None:
             write_suggestions(found, written)
     return found, written
+
+
+def teaches_a_model(found: Sequence[Suggestion]) -> bool:
+    """Whether suggested frames are enough for train; fewer correct a model that is there (recalibrate)."""
+    return len(found) >= MIN_LABELS
 
 
 def train_model(

@@ -146,14 +146,14 @@ def fit_profile(
     Raises
     ------
     DatasetError
-        When fewer frames than two for each fold tell where people are.
+        When fewer frames than two for each fold tell where people are, for want of labels or of people.
     """
     known = np.isfinite(profiles).all(axis=1)
-    least = 2 * folds.get_n_splits()
-    if known.sum() < least:
+    found, least = (profiles > 0).any(axis=1).sum(), 2 * folds.get_n_splits()
+    if found < least:
         raise DatasetError(
-            f"expected at least {least} frames in which {name} tells where people are, found {known.sum()}; "
-            "train the profile on a Mall or UCSD folder, or on boxes (--mot)"
+            f"expected at least {least} frames in which {name} tells where people are, found {found}; "
+            "train the profile on a Mall or UCSD folder, on dots, or on boxes (--mot)"
         )
     features, profiles = features[known], profiles[known]
 
@@ -182,8 +182,6 @@ def fit_profile(
     typical = profiles.mean(axis=0)
     distances = [
         float(depth_distance(scaled_to(each[people], counts[people], typical), profiles[people]).mean())
-        if people.any()
-        else float("nan")
         for each in (held_out, means)
     ]
     predictor = setting.regressor(*SOLVED).fit(features, profiles).predictor_

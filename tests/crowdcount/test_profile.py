@@ -151,10 +151,11 @@ class TestFit:
         with pytest.raises(DatasetError, match=r"at least 10 frames in which hall tells where.*found 9"):
             fit_profile(features, profiles, BlockedKFold(5), "hall")
 
-    def test_nobody_anywhere_gives_no_distance(self):
-        fit = fit_profile(np.random.default_rng(0).normal(size=(20, 2)), np.zeros((20, 4)), BlockedKFold(5))
-        assert np.isnan(fit.errors.distance)
-        np.testing.assert_array_equal(fit.predictor.predict(np.zeros((1, 2))), 0)
+    def test_frames_with_nobody_tell_nothing_of_where_people_are(self):
+        profiles = np.zeros((20, 4))
+        profiles[:9] = 1
+        with pytest.raises(DatasetError, match="found 9"):
+            fit_profile(np.random.default_rng(0).normal(size=(20, 2)), profiles, BlockedKFold(5))
 
 
 @pytest.fixture(scope="module")

@@ -257,6 +257,11 @@ class TestParquet:
         os.close(terminal)
         assert "OutputError: parquet is not for a terminal" in done.stderr.decode()
 
+    @pytest.mark.parametrize("suffix", FORMATS)
+    def test_missing_file(self, tmp_path, suffix):
+        with pytest.raises(DatasetError, match=r"^cannot read .*none\.\w+: no such file[^\n]+$"):
+            read_counts(tmp_path / f"none.{suffix}")
+
     def test_damaged_file(self, tmp_path):
         write(tmp_path / "a.parquet", "parquet", ROWS)
         whole = (tmp_path / "a.parquet").read_bytes()

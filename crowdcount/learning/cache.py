@@ -90,8 +90,9 @@ def _code() -> Iterator[Path]:
     """The files whose change may change what is measured."""
     here = Path(__file__).parent
     yield from sorted(Path(features.__file__).parent.glob("*.py"))
-    yield from sorted((here.parent / "video").glob("*.py"))
-    for name in ("scene", "overview", "pipeline", "counting", "alarm/measuring"):
+    for name in ("scene", "video"):
+        yield from sorted((here.parent / name).glob("*.py"))
+    for name in ("overview", "pipeline", "counting", "alarm/measuring"):
         yield here.parent / f"{name}.py"
     for name in ("local_counts", "measuring", "witnesses"):
         yield here / f"{name}.py"

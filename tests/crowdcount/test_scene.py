@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from crowdcount.errors import OutputError, SceneError
 from crowdcount.scene import (
-    MALL_PERSON_HEIGHT,
     HeightLine,
     Scene,
     draw_scene,
@@ -24,6 +23,7 @@ from crowdcount.scene import (
     scene_from,
     view_of,
 )
+from crowdcount.scene.files import MALL_PERSON_HEIGHT
 from features.perspective import TYPICAL_SLOPE
 
 SIZE = (160, 120)

@@ -1,0 +1,75 @@
+"""The perspective found from the people who move in the footage."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import cv2
+import numpy as np
+
+from features.camera import showing_one_view
+from features.images import resized
+from features.light import showing_something
+from features.perspective import estimate_height_line
+
+from .scene import Scene, scene_from
+from .shapes import HeightLine, Polygon, map_of
+
+#: Footage is reduced to at most so many rows before people are looked for in it.
+ESTIMATION_ROWS = 360
+#: With fewer frames there is no background to tell people from.
+MIN_ESTIMATION_FRAMES = 8
+
+
+def for_estimation(frame_bgr: np.ndarray) -> np.ndarray:
+    """What `estimate_scene` needs of a frame (H, W, 3) uint8: at most `ESTIMATION_ROWS` rows, a tenth of a
+    large frame's memory."""
+    height, width = frame_bgr.shape[:2]
+    scale = min(1.0, ESTIMATION_ROWS / height)
+    if scale == 1:
+        return frame_bgr
+    small_wh = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return resized(frame_bgr, small_wh, cv2.INTER_AREA)
+
+
+def estimate_scene(
+    frames_bgr: Iterable[np.ndarray], size_wh: tuple[int, int], polygons: Iterable[Polygon] | None = None
+) -> Scene:
+    """Make a scene whose perspective is found from the people that move in the footage.
+
+    Parameters
+    ----------
+    frames_bgr : iterable of (H, W, 3) uint8
+        Frames spread over the footage, in order, reduced by `for_estimation` or not; 60 to 200 are enough,
+        and fewer than 8, black ones aside, give the typical camera. People are looked for in the whole
+        frame, whatever the ROI: heads often reach out of it.
+    size_wh : (int, int)
+        Width and height of the frames, pixels.
+    polygons : polygons ((x, y), …), optional
+        The ROI; the whole frame by default.
+
+    Returns
+    -------
+    Scene
+        With `height_origin` "estimated", or "assumed" (the typical camera) where nothing can be relied on.
+
+    Raises
+    ------
+    SceneError
+        When the ROI is empty or outside the frame.
+    """
+    scene = scene_from(size_wh, polygons)
+    frames = showing_one_view(showing_something(for_estimation(frame) for frame in frames_bgr))
+    if len(frames) < MIN_ESTIMATION_FRAMES:
+        return scene
+    estimate = estimate_height_line(frames)
+    if not estimate.reliability:
+        return scene
+    line = HeightLine(estimate.slope, estimate.intercept, estimate.smallest, estimate.largest)
+    line = line.scaled(size_wh[1] / frames[0].shape[0])
+    return replace(
+        scene,
+        line=line,
+        person_height=map_of(line, size_wh),
+        height_origin="estimated",
+        height_reliability=estimate.reliability,
+    )

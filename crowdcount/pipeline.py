@@ -28,6 +28,7 @@ from features.size import size_features
 from features.texture import LBP_QUANTITIES as LBP
 from features.texture import QUANTITIES as TEXTURE
 from features.texture import lbp_features, texture_features
+from features.vehicles import LEAST_VEHICLE, VehicleFinder
 
 from .scene import Scene
 
@@ -117,9 +118,9 @@ class Pipeline:
     grids : sequence of (rows, columns)
         Divisions of the region of interest; see `depth_cells`.
     by_blob : bool
-        Weigh each pixel by the height of the person it can belong to as a part of its blob, and drop specks.
-        What one area means must be the same in every scene for a model that counts in any; a model of one
-        camera learns it, and loses by what the blobs' merging adds (Mall 2.09 to 2.24 MAE).
+        Weigh each pixel by the height of the person it can belong to as a part of its blob, and drop specks
+        and vehicles. What one area means must be the same in every scene for a model that counts in any; a
+        model of one camera learns it, and loses by what the blobs' merging adds (Mall 2.09 to 2.24 MAE).
     directions : bool
         Measure right- and left-moving foreground too; ValueError below 4 frames per second.
     person_height : float, optional
@@ -149,6 +150,7 @@ class Pipeline:
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
         joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
+        self._vehicles = VehicleFinder(small.person_height, small.roi) if by_blob else None
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         known = None if scene.view is None else scene.view.resized(self.size_wh)
         self._segmenter = Segmenter(rate, small.roi, by_blob, known)
@@ -223,7 +225,11 @@ class Pipeline:
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         measured = self._features(frame, grey, figures, foreground.light)
-        found = {"blank": contrast_of(frame) < BLANK_RANGE, "frozen": self._freeze.see(frame_bgr)}
+        found = {
+            "blank": contrast_of(frame) < BLANK_RANGE,
+            "frozen": self._freeze.see(frame_bgr),
+            "vehicle": figures.without_vehicles,
+        }
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 
@@ -277,7 +283,7 @@ class Pipeline:
         return self._meter.measure(light.evened_out(frame_bgr), light.excess_noise)
 
     def _people_of(self, mask) -> Figures:
-        """The foreground, its parts joined and specks dropped, with each pixel's person's height.
+        """The foreground, its parts joined, vehicles and specks dropped, with each pixel's person's height.
 
         A person's feet are not below the blob, and the head is not below the pixel: the nearer of the two
         people whom these bounds describe is farther away than the camera's nearest, which a height by the
@@ -288,7 +294,19 @@ class Pipeline:
         _, top, _, height = cv2.boundingRect(mask.view(np.uint8))
         band = slice(max(0, top - reach - 1), top + height + reach + 1)  # beyond these rows nothing changes
         joined = cv2.medianBlur(self._joining.apply(mask[band].view(np.uint8)), 3)
-        mask[band] = found = joined.view(bool) & self.geometry.roi[band]
+        mask[band] = joined.view(bool) & self.geometry.roi[band]
+        figures = self._weighed(mask, band)
+        is_large = figures.blob_areas >= LEAST_VEHICLE
+        if is_large.any():
+            large = np.zeros_like(mask)
+            large.ravel()[figures.pixels[is_large.take(figures.blobs)]] = True
+            if self._vehicles.take_from(large, mask):
+                return self._weighed(mask, band, without_vehicles=True)
+        return figures
+
+    def _weighed(self, mask, band: slice, without_vehicles: bool = False) -> Figures:
+        """The foreground with each pixel's person's height; drops specks. It lies in a band of rows."""
+        found = mask[band]
         n_blobs, labels = cv2.connectedComponents(found.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
         pixels = np.flatnonzero(found)
         blobs = labels.ravel().take(pixels)
@@ -304,4 +322,6 @@ class Pipeline:
         is_speck = (areas < LEAST_BLOB).take(blobs)
         mask.ravel()[pixels[is_speck]] = False
         kept = np.flatnonzero(~is_speck)
-        return Figures(mask, self.geometry, pixels.take(kept), lengths.take(kept), blobs.take(kept))
+        return Figures(
+            mask, self.geometry, pixels.take(kept), lengths.take(kept), blobs.take(kept), without_vehicles
+        )

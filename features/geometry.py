@@ -142,11 +142,22 @@ class Figures:
         geometry has it.
     blobs : (k,) int, optional
         Number of the connected blob that each of these pixels belongs to; by default they are sought.
+    without_vehicles : bool
+        Whether vehicles were found in the frame, and are no part of the foreground.
     """
 
-    def __init__(self, mask: np.ndarray, geometry: Geometry, pixels=None, lengths=None, blobs=None):
+    def __init__(
+        self,
+        mask: np.ndarray,
+        geometry: Geometry,
+        pixels=None,
+        lengths=None,
+        blobs=None,
+        without_vehicles: bool = False,
+    ):
         self.mask = mask
         self.geometry = geometry
+        self.without_vehicles = without_vehicles
         self.pixels = np.flatnonzero(mask) if pixels is None else pixels
         #: (k,) float32: length of each pixel in person heights, its area in squared ones.
         self.lengths = 1.0 / geometry.person_height.ravel().take(self.pixels) if lengths is None else lengths

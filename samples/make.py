@@ -148,6 +148,10 @@ def parse_size(text: str) -> tuple[int, int]:
     callback=lambda context, option, text: parse_size(text),
     help="Width and height of the frames, pixels; the view grows with them.",
 )
+@click.option(
+    "--vehicles", type=click.FloatRange(0, 60), default=0.0, show_default=True,
+    help="Cars, vans and buses a minute; they are not counted.",
+)  # fmt: skip
 def main(
     clip: Path,
     kind: str,
@@ -156,9 +160,10 @@ def main(
     people: float | None,
     fps: float | None,
     size_wh: tuple[int, int],
+    vehicles: float,
 ) -> None:
     """Write a synthetic surveillance clip to CLIP (.mp4 or .avi), its labels beside it."""
-    given = {"size_wh": size_wh, "people": people, "fps": fps}
+    given = {"size_wh": size_wh, "people": people, "fps": fps, "vehicles": vehicles}
     changes = {name: value for name, value in given.items() if value is not None}
     rate = preset(kind, seed, **changes).fps
     try:

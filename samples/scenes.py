@@ -44,6 +44,7 @@ class SceneSpec:
     bag_share: float = 0.4
     winter: float = 0.5
     camouflage: float = 0.15  # share of people dressed in the colours of the background
+    vehicles: float = 0.0  # that arrive in a minute, mean
 
     # surroundings
     side_walls: tuple[float | None, float | None] = (None, None)  # metres left and right of the middle

@@ -26,6 +26,7 @@ from .people import (
 )
 from .scenery import MARGIN, Scenery, build_scenery
 from .scenes import SceneSpec
+from .vehicles import Drawn, traffic
 
 VISIBLE_SHARE = 0.05
 """A person of whom less than this share of the silhouette can be seen is not counted."""
@@ -95,6 +96,7 @@ class Simulation:
         self.ground = Ground(spec.size_wh, *self.height_line, spec.depression_deg, spec.far_row)
         self._scenery = build_scenery(spec, self.ground, self._rng(1))
         self._tracks = self._population(self._scenery).tracks()
+        self._traffic = traffic(self.ground, self._rng(7), spec.vehicles, spec.n_frames / spec.fps)
         self.roi_polygons = [self._roi()]
         self._roi_mask = np.zeros(spec.size_wh[::-1], np.uint8)
         for polygon in self.roi_polygons:
@@ -238,8 +240,16 @@ class Simulation:
                 person = cast.person(number, track)
                 here.append((number, person, track.at(time_s, person.stature)))
         cast.forget_all_but({number for number, _, _ in here})
+        here += [
+            (0, None, drawn)
+            for vehicle in self._traffic
+            if (drawn := vehicle.drawn(time_s, self.ground, self.spec.sun)) is not None
+        ]
         here.sort(key=lambda entry: -entry[2].depth)
-        figures = [canvas.draw(number, placement, cast, person) for number, person, placement in here]
+        figures = [
+            canvas.draw(number, place, cast, person) if number else canvas.drive(place)
+            for number, person, place in here
+        ]
         shift = self._view(index)
         image, label_map = canvas.crop(shift)
         image = self._expose(image, gain, shots)
@@ -377,6 +387,14 @@ class _Canvas:
         head = foot + factor * (np.array(sprite.head_xy) - sprite.ground_xy) - MARGIN
         box = (x + corner[0] - MARGIN, y + corner[1] - MARGIN, width, height)
         return number, box, tuple(head), max(1, np.count_nonzero(solid)), placement.action == "walk"
+
+    def drive(self, drawn: Drawn) -> None:
+        """Draw a vehicle, its shade first; whoever it hides cannot be seen."""
+        spec = self._spec
+        strength = max(spec.contact_shadow, spec.cast_shadow)
+        self._darken(drawn.shade, drawn.shade_corner + MARGIN, strength, drawn.depth)
+        middle = drawn.corner + MARGIN + np.array(drawn.patch.shape[1::-1]) / 2
+        self._paste(drawn.patch, drawn.corner + MARGIN, self._light_at(middle), drawn.depth, 0)
 
     def crop(self, shift) -> tuple[np.ndarray, np.ndarray]:
         """The image and its label map when the content lies shifted by (x, y) pixels."""

@@ -18,6 +18,9 @@ from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.terminal import Terminal
 from crowdcount.video import SourceInfo, VideoSource, parse_position
+from features.vehicles import VehicleFinder
+from samples.make import write_clip
+from samples.scenes import preset
 
 
 @pytest.fixture(scope="module")
@@ -348,3 +351,19 @@ class TestErrors:
     def test_an_empty_window(self, street, trained):
         with pytest.raises(VideoError, match="no frame"):
             list(count(street.frames, model=trained.model, start=parse_position("5000")))
+
+
+def test_vehicles_are_told_and_left_out(tmp_path, monkeypatch):
+    clip = tmp_path / "clip.avi"
+    spec = preset("plaza", 63, size_wh=(320, 240), fps=4.0, n_frames=100, people=5.0, vehicles=15.0)
+    write_clip(spec, clip)
+    labels = [float(line.split(",")[1]) for line in clip.with_suffix(".labels.csv").read_text().split()[1:]]
+    rows = list(count(clip, scene=clip.with_suffix(".scene.json")))
+    flagged = np.array(["vehicle" in row.flags for row in rows])
+    assert 0.2 < flagged.mean() < 0.6
+    assert all(row.is_reliable for row in rows)
+    error = np.abs([row.count - label for row, label in zip(rows, labels, strict=True)])[flagged].mean()
+    monkeypatch.setattr(VehicleFinder, "take_from", lambda *_: False)
+    counts = [row.count for row in count(clip, scene=clip.with_suffix(".scene.json"))]
+    assert error < 4
+    assert np.abs(np.subtract(counts, labels))[flagged].mean() > 3 * error

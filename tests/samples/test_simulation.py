@@ -266,3 +266,18 @@ def test_many_random_scenes_are_plausible():
 def test_an_unknown_preset_names_the_known_ones():
     with pytest.raises(ValueError, match="expected one of street, plaza, mall, walkway, overhead, bump"):
         preset("beach", 1)
+
+
+def test_vehicles_hide_people_and_are_nobody():
+    spec = preset("plaza", 44, people=12.0, **SMALL | PLAIN | {"n_frames": 24})
+    plain = list(Simulation(spec).frames())
+    changed = []
+    for empty, frame in zip(plain, Simulation(replace(spec, vehicles=40.0)).frames(), strict=True):
+        hidden = empty.label_map != frame.label_map
+        assert (frame.label_map[hidden] == 0).all()
+        assert set(frame.person_ids) <= set(empty.person_ids)
+        changed.append(cv2.absdiff(empty.image_bgr, frame.image_bgr).max(axis=2) > 5)
+        assert np.count_nonzero(hidden & ~changed[-1]) <= 0.2 * np.count_nonzero(hidden)
+    shares = [picture.mean() for picture in changed]
+    assert min(shares) < 0.01
+    assert max(shares) > 0.03

@@ -11,8 +11,9 @@ LEAST_VEHICLE = 1.0
 #: Least width, of more than three people beside each other; nor is it less than the height, as that of people
 #: behind each other is.
 LEAST_WIDTH = 1.6
-#: Least share that a vehicle has of its convex hull.
-LEAST_SOLIDITY = 0.85
+#: Least share that a vehicle has of its convex hull, and, from such a width on, vehicles that overlap each
+#: other.
+LEAST_SOLIDITY, LEAST_OVERLAPPING_SOLIDITY, OVERLAPPING = 0.85, 0.65, 2.5
 #: Heads and legs are looked for so far above and below; so much of them in a column tells people. Where they
 #: have them in more of its columns, it is no vehicle with some people before or behind it.
 REACH, LEAST_COMPANY, MOST_COMPANY = 0.35, 0.1, 0.3
@@ -60,7 +61,8 @@ class VehicleFinder:
             reach = round(REACH * tall)
             box = np.s_[max(0, y - reach) : y + height + reach, max(0, x - reach) : x + width + reach]
             piece = labels[box] == number
-            if _solidity(piece) < LEAST_SOLIDITY:
+            least = LEAST_SOLIDITY if width < OVERLAPPING * tall else LEAST_OVERLAPPING_SOLIDITY
+            if _solidity(piece) < least:
                 continue
             company = blobs[box] & ~solid[box] & (distance[box] <= radius[box] + reach)
             is_like_people = np.count_nonzero(company, axis=0) > LEAST_COMPANY * tall

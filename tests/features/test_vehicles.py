@@ -101,6 +101,15 @@ def test_of_nothing_nothing_is_taken():
     assert left.sum() == 1
 
 
+def test_vehicles_that_overlap_each_other_are_taken_together():
+    drawn = scene()
+    car(drawn, 52, 72)
+    polygon(drawn, [(-2, 0.2), (-2, 1.8), (2, 1.8), (2, 0.2)], 114, 104, HEIGHT)
+    left, is_found = find(drawn)
+    assert is_found
+    assert left.sum() < 0.1 * drawn.sum()
+
+
 def test_a_bus_at_the_pictures_side_is_one():
     drawn = scene()
     polygon(drawn, [(-3, 0.2), (-3, 1.8), (2.5, 1.8), (2.5, 0.2)], 0, 90, HEIGHT)

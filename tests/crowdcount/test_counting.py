@@ -342,6 +342,11 @@ class TestErrors:
         with pytest.raises(ModelError, match="knows no scene"):
             next(count(street.frames, model=replace(trained.model, scene=None)))
 
+    def test_a_model_of_ready_made_features_asks_for_no_scene_which_would_not_help(self, street, trained):
+        tabular = replace(trained.model, scene=None, person_height=None)
+        with pytest.raises(ModelError, match="ready-made features"):
+            next(count(street.frames, model=tabular))
+
     def test_a_missing_source_and_a_missing_model(self, street, trained, tmp_path):
         with pytest.raises(VideoError, match="does not exist"):
             next(count(tmp_path / "none.mp4", model=trained.model))

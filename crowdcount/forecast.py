@@ -17,7 +17,7 @@ from models.functional import fill_gaps
 from .errors import DatasetError, OutputError
 from .jobs import Show, Watcher, show_nothing
 from .plots import PLOT_SUFFIXES, plot_forecast
-from .results import FORMATS, count_cell, open_rows, read_counts, read_start_time, time_cells
+from .results import FORMATS, MEANINGLESS, count_cell, open_rows, read_counts, read_start_time, time_cells
 from .storage import check_writable, refuse_to_replace
 
 #: Without this many whole periods there is nothing to learn from and to test on.
@@ -133,7 +133,7 @@ def length_text(seconds: float) -> str:
 
 
 def load_series(paths: Sequence[str | Path]) -> CountSeries:
-    """Read files of counts as one series.
+    """Read files of counts as one series, without those of frames flagged `MEANINGLESS`.
 
     Raises
     ------
@@ -148,10 +148,12 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
             raise DatasetError(f"{path} holds a frame twice, as where counts of several recordings were put "
                                "together; keep each in a file of its own")  # fmt: skip
         rows = [row for row in rows if not math.isnan(row.count)]
-        if not rows:
-            raise DatasetError(f"{path} holds no counts; leave it out")
-        times_s.append(np.array([row.time_s for row in rows]))
-        counts.append(np.array([row.count for row in rows]))
+        seen = [row for row in rows if set(MEANINGLESS).isdisjoint(row.flags)]
+        if not seen:
+            ignored = f" but of frames flagged {' or '.join(MEANINGLESS)}" if rows else ""
+            raise DatasetError(f"{path} holds no counts{ignored}; leave it out")
+        times_s.append(np.array([row.time_s for row in seen]))
+        counts.append(np.array([row.count for row in seen]))
         starts.append(read_start_time(path))
     if len(paths) > 1 and None in starts:
         without = paths[starts.index(None)]

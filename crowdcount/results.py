@@ -21,6 +21,8 @@ DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
 UNRELIABLE = ("learning", "light_change", "camera_moved", "noisy", "blank", "frozen")
+#: Those of them whose counts say nothing of who is there.
+MEANINGLESS = ("learning", "blank", "frozen")
 #: Where fewer of the frames are reliable, it is told how many means and peaks are of.
 MOST_RELIABLE = 0.9
 #: Type of a column's values; a time like them where it holds times.

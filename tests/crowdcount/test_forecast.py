@@ -28,10 +28,11 @@ DAY_S = 86400.0
 WAVE = 20 + 15 * np.sin(np.linspace(0, 2 * np.pi, 24, endpoint=False))
 
 
-def write(path, counts, step_s=3600.0, start_time=MIDNIGHT, begin_s=0.0):
+def write(path, counts, step_s=3600.0, start_time=MIDNIGHT, begin_s=0.0, flags=None):
     with open_writer(path, path.suffix[1:], start_time) as writer:
         for k, count in enumerate(counts):
-            writer.write(FrameCount(k, begin_s + k * step_s, float(count), float(count), float(count)))
+            own = () if flags is None else flags[k]
+            writer.write(FrameCount(k, begin_s + k * step_s, float(count), float(count), float(count), own))
     return path
 
 
@@ -143,6 +144,24 @@ def test_a_period_without_counts_is_left_out():
     counted = np.isfinite(series.counts)
     made = forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
     np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+
+
+@pytest.mark.parametrize("flag", ["learning", "blank", "frozen"])
+def test_counts_of_frames_that_show_nothing_are_left_out(tmp_path, flag):
+    counts, flags = np.tile(WAVE, 8), [()] * 192
+    counts[96:120] = 0.0
+    flags[96:120] = [("resized", flag)] * 24
+    made = forecast(load_series([write(tmp_path / "a.csv", counts, flags=flags)]), steps=24)
+    assert np.isnan(made.history[4]).all()
+    np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+    covered = write(tmp_path / "covered.csv", np.zeros(24), flags=[(flag,)] * 24)
+    with pytest.raises(DatasetError, match=r"covered.csv holds no counts but of frames flagged learning"):
+        load_series([covered])
+
+
+def test_rough_counts_take_part(tmp_path):
+    flags = [("noisy",), ("camera_moved", "light_change")] * 12
+    assert len(load_series([write(tmp_path / "a.csv", WAVE, flags=flags)]).counts) == 24
 
 
 def test_several_files_are_put_in_order_by_their_times(tmp_path):

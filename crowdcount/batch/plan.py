@@ -191,8 +191,8 @@ def plan_videos(
     cameras : sequence of CameraRule
         The first one that fits a video is its camera's.
     include, exclude : sequences of str
-        Patterns of file names or paths (`*.mp4`, `gate/*`); by default all. Files that are not named like a
-        video are taken only by a pattern with a suffix, such as `*.bin`.
+        Patterns of file names or labels (`*.mp4`, `gate/*`); by default all. In folders, files that are not
+        named like a video are taken only by a pattern with a suffix, such as `*.bin`.
 
     Returns
     -------
@@ -205,14 +205,15 @@ def plan_videos(
         When an input does not exist or is no folder, video or list, or nothing is found.
     """
     found: dict[str, Video] = {}
-    for path, label in _found(inputs, include, exclude):
+    for path, label in _found(inputs, include):
         absolute = os.path.abspath(path)
-        if absolute not in found:
+        is_wanted = (not include or _fits(label, include)) and not _fits(label, exclude)
+        if is_wanted and absolute not in found:
             found[absolute] = _video(absolute, label, patterns, cameras)
     if not found:
         raise BatchError(
-            f"no video in {', '.join(inputs)}; expected files named {' '.join(sorted(VIDEO_SUFFIXES))}"
-            " or --include patterns"
+            f"no video in {', '.join(inputs)}{' that the patterns leave' if include or exclude else ''}; "
+            f"expected files named {' '.join(sorted(VIDEO_SUFFIXES))} or --include patterns"
         )
     return sorted(found.values(), key=lambda video: natural(video.path))
 
@@ -229,8 +230,9 @@ def check_cameras(cameras: Sequence[CameraRule], videos: Sequence[Video]) -> Non
             )
 
 
-def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]:
-    """Path and label of each video."""
+def _found(inputs: Sequence[str], include: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Path and label of each video: all that are named, and those in folders that look like one."""
+    suffixed = [pattern for pattern in include if "." in pattern.rsplit("/", 1)[-1]]
     for given in inputs:
         if given == "-":
             yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
@@ -242,7 +244,7 @@ def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]
                         continue
                     path = os.path.join(folder, name)
                     label = os.path.relpath(path, given).replace(os.sep, "/")
-                    if _is_wanted(label, include, exclude):
+                    if Path(name).suffix.lower() in VIDEO_SUFFIXES or _fits(label, suffixed):
                         yield path, label
         elif not os.path.isfile(given):
             raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")
@@ -254,15 +256,9 @@ def _found(inputs: Sequence[str], include, exclude) -> Iterator[tuple[str, str]]
             yield from _listed(content, given, Path(given).parent)
 
 
-def _is_wanted(label: str, include: Iterable[str], exclude: Iterable[str]) -> bool:
-    def fitting(patterns: Iterable[str]) -> list[str]:
-        name = label.rsplit("/", 1)[-1]
-        return [pattern for pattern in patterns if fnmatch(label, pattern) or fnmatch(name, pattern)]
-
-    wanted = fitting(include or ["*"])
-    if Path(label).suffix.lower() not in VIDEO_SUFFIXES:
-        wanted = [pattern for pattern in wanted if "." in pattern.rsplit("/", 1)[-1]]
-    return bool(wanted) and not fitting(exclude)
+def _fits(label: str, patterns: Iterable[str]) -> bool:
+    name = label.rsplit("/", 1)[-1]
+    return any(fnmatch(label, pattern) or fnmatch(name, pattern) for pattern in patterns)
 
 
 def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:

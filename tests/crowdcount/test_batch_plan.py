@@ -64,6 +64,14 @@ class TestInputs:
         (video,) = plan_videos([str(archive / "some.txt"), str(archive / "hall")])
         assert video.path == str(archive / "hall/20240501_120000.MKV")
 
+    def test_include_and_exclude_choose_among_what_is_listed_or_named_too(self, archive):
+        (archive / "some.txt").write_text("gate/2024-05-01/10.mp4\ngate/2024-05-02/9.mp4\nhall/notes.txt\n")
+        given = [str(archive / "some.txt")]
+        assert len(plan_videos(given)) == 3
+        assert labels(plan_videos(given, include=["gate/*"], exclude=["9.mp4"])) == ["gate/2024-05-01/10.mp4"]
+        with pytest.raises(BatchError, match="no video in .* that the patterns leave"):
+            plan_videos([str(archive / "gate/2024-05-02/9.mp4")], exclude=["9.*"])
+
     @pytest.mark.parametrize("separator", ["\n", "\0"])
     def test_the_standard_input_lists_videos(self, archive, monkeypatch, separator):
         monkeypatch.chdir(archive)

@@ -110,6 +110,7 @@ class _Case:
     n_waiting: int = 0
     spent_s: float = 0.0
     failed: bool = False
+    ended: bool = False
     facts: dict | None = None
 
     @property
@@ -124,8 +125,8 @@ def run_batch(
     """Count the videos that are not done yet into their files in `out`.
 
     It can be ended at any moment, however roughly: the same call goes on from the segments that are complete,
-    and the results are the same to the byte. Of videos with the same content, camera and start time one is
-    counted, whichever is read first: its name is the result's.
+    and the results are the same to the byte. Of videos with the same content, camera and start time the first
+    that does not fail is counted; the result has the name of the first that was read.
 
     Raises
     ------
@@ -158,7 +159,7 @@ class _Batch:
         self._cases = [_Case(video, _size(video.path)) for video in videos]
         self._ready: deque[tuple[_Case, dict, Callable]] = deque()
         self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}
-        self._results: set[Path] = set()  # of this run: of two equal videos, one is counted
+        self._copies: dict[Path, list[_Case]] = {}  # of the video whose result is being made: they wait for it
 
     def run(self) -> None:
         self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))
@@ -207,6 +208,9 @@ class _Batch:
             self._fail(case, event.outcome)
         elif not case.failed:
             then(case, event.outcome.result)
+        if case.ended and not any(other is case for other, _, _ in self._under_way.values()):
+            for copy in self._copies.pop(Path(case.job.result), []) if case.job else []:
+                self._plan(copy, copy.facts)
 
     def _fail(self, case: _Case, outcome: Outcome) -> None:
         if outcome.kind == "output":
@@ -219,6 +223,7 @@ class _Batch:
             self.summary.failed.append((case.video.label, outcome.error))
 
     def _end(self, case: _Case, what: str, counted: bool = False) -> None:
+        case.ended = True
         self._watcher.finished(case.video.label, what, case.n_bytes, counted)
 
     def _examine(self, case: _Case) -> None:
@@ -271,11 +276,14 @@ class _Batch:
         # What is begun was left by a run that was killed before it could take the result in.
         if done and self._catalogue.is_begun(result) and not self._take_in(case, result):
             return
-        if done or result in self._results:
+        if done:
             self.summary.done_before += 1
             self._end(case, "is done already")
             return
-        self._results.add(result)
+        if result in self._copies:
+            self._copies[result].append(case)
+            return
+        self._copies[result] = []
         folder = self._catalogue.begin(result)
         case.job = job = Job(**vars(job) | {"work": str(folder), "result": str(result)})
         if case.cuts:

@@ -206,7 +206,8 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
                           label=f"range of {group:,} frames")
     label = f"mean of {group:,} frames" if group > 1 else "count"
     marker = "o" if len(starts) <= 50 else None
-    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker=marker, markersize=3, label=label)
+    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker=marker, markersize=3, label=label,
+              clip_on=False, zorder=3)  # nobody is a whole dot on the axis
 
     top = values[known].max(initial=1.0)
     axes.set_ylim(0, 1.08 * top)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+
 from .. import pages
 from ..errors import BatchError, OutputError
 from ..results import UNRELIABLE, clock, import_parquet
@@ -20,6 +22,7 @@ _NAMES = {"1min": "a minute", "15min": "15 minutes", "hour": "an hour", "day": "
 SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _BLUE, _PALE, _GREY = "#1d5c96", "#9cc0e0", "#7a7a7a"
+_MOST_DOTS = 40
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
@@ -251,9 +254,10 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         step = float(INTERVALS[interval])
         if isinstance(times[0], datetime):
             step = timedelta(seconds=step)
-        means, tops = _with_gaps(line, step)
-        axes.plot(*tops, color=_PALE, linewidth=1.1, label="maximum", marker=_marker(line), markersize=3)
-        axes.plot(*means, color=_BLUE, linewidth=1.4, label="mean", marker=_marker(line), markersize=3)
+        points, means, tops = _with_gaps(line, step)
+        dots = {"marker": "o", "markersize": 3, "markevery": _dots(means), "clip_on": False, "zorder": 3}
+        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dots)
+        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dots)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
         shown_times = dates if isinstance(times[0], datetime) else times
         axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)
@@ -283,8 +287,8 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
     return content.getvalue()
 
 
-def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[tuple, tuple]:
-    """Times with means, times with maxima; NaN between intervals that do not follow each other."""
+def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[list, list[float], list[float]]:
+    """Times, means and maxima; NaN between intervals that do not follow each other."""
     times, means, tops = [], [], []
     for row in line:
         if times and row.start - times[-1] > 1.5 * step:
@@ -294,11 +298,14 @@ def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[tuple, tup
         times.append(row.start)
         means.append(math.nan if row.mean is None else row.mean)
         tops.append(math.nan if row.max is None else row.max)
-    return (times, means), (times, tops)
+    return times, means, tops
 
 
-def _marker(line: Sequence[Row]) -> str | None:
-    return "o" if len(line) <= 40 else None
+def _dots(values: Sequence[float]) -> np.ndarray:
+    """Which points (bool) have a dot: all of a few, of many those that no line joins to another."""
+    known = np.isfinite(values)
+    joined = np.pad(known, 1)
+    return known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
 
 
 def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:

@@ -197,6 +197,19 @@ class TestFiles:
         hall = np.flatnonzero(np.array_split(blue, 3)[1].any(axis=0))
         assert 0 < np.ptp(hall) < 0.1 * image.shape[1]
 
+    def test_intervals_without_neighbours_are_drawn_however_many(self, tmp_path):
+        """An hour of each day for two months: lines join neighbours, and there are none."""
+        for day in range(60):
+            start = (datetime(2024, 5, 1, 8) + timedelta(days=day)).isoformat()
+            add_result(tmp_path, "a", f"x{day}", start, [FrameCount(0, 0.0, 5.0 * (day > 5), 0, 9)])
+        write_report(summarise(tmp_path, "hour"), [tmp_path / "a.png"], "hour")
+        image = cv2.imread(str(tmp_path / "a.png"))
+        blue = (np.abs(image.astype(int) - (0x96, 0x5C, 0x1D)).max(axis=2) < 60).astype(np.uint8)
+        _, _, boxes, _ = cv2.connectedComponentsWithStats(blue[60:])  # below the legend
+        heights = boxes[1:, cv2.CC_STAT_HEIGHT]
+        assert len(heights) == 60
+        assert np.ptp(heights) <= 1  # those of nobody are whole, not cut by the axis
+
     def test_page_is_self_contained_and_escaped(self, out, tmp_path, html_reader):
         write_report(summarise(out, "hour"), [tmp_path / "a.html"], "hour")
         page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))

@@ -317,15 +317,16 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f'expected solver "auto", "primal" or "dual", got {self.solver!r}')
 
     def _resolve_views(self, n_columns: int) -> list[_View]:
-        views = [slice(None)] if self.views is None else list(self.views)
         every = np.arange(n_columns)
         try:
             columns = [
                 every[view if isinstance(view, slice) else np.asarray(view, None if len(view) else int)]
-                for view in views
+                for view in ([slice(None)] if self.views is None else self.views)
             ]
-        except IndexError as error:
-            raise ValueError(f"views do not fit the {n_columns} columns of X: {error}") from None
+        except (IndexError, TypeError) as error:
+            raise ValueError(
+                f"expected views that are lists of some of the {n_columns} columns of X: {error}"
+            ) from None
         if not columns or any(view.ndim != 1 or not len(view) for view in columns):
             raise ValueError("expected at least one view, each a non-empty one-dimensional list of columns")
         m = len(columns)

@@ -317,6 +317,8 @@ def test_works_in_pipeline_grid_search_and_clone(rows_and_labels):
         ({"views": []}, "at least one view"),
         ({"views": [[0], []]}, "at least one view"),
         ({"views": [[0, 8]]}, "8 columns"),
+        ({"views": [0, 1]}, "lists of some of the 8 columns of X"),
+        ({"views": 3}, "lists of some of the 8 columns of X"),
         ({"views": VIEWS, "kernel": ["linear"]}, "one kernel or one for each of 3 views, got 1"),
         ({"views": VIEWS, "view_weights": [1, 1]}, "one view_weights"),
         ({"view_weights": [np.nan]}, "finite view_weights"),

@@ -159,7 +159,7 @@ class _Batch:
         self._cases = [_Case(video, _size(video.path)) for video in videos]
         self._ready: deque[tuple[_Case, dict, Callable]] = deque()
         self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}
-        self._copies: dict[Path, list[_Case]] = {}  # of the video whose result is being made: they wait for it
+        self._copies: dict[Path, list[_Case]] = {}  # of the video of a result: they wait for its end
 
     def run(self) -> None:
         self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))

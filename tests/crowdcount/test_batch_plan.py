@@ -69,7 +69,7 @@ class TestInputs:
         given = [str(archive / "some.txt")]
         assert len(plan_videos(given)) == 3
         assert labels(plan_videos(given, include=["gate/*"], exclude=["9.mp4"])) == ["gate/2024-05-01/10.mp4"]
-        with pytest.raises(BatchError, match="no video in .* that the patterns leave"):
+        with pytest.raises(BatchError, match=r"no video in .* that the patterns leave"):
             plan_videos([str(archive / "gate/2024-05-02/9.mp4")], exclude=["9.*"])
 
     @pytest.mark.parametrize("separator", ["\n", "\0"])

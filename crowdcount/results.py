@@ -31,6 +31,8 @@ Column = type[int] | type[float] | type[str] | datetime
 ROWS_PER_GROUP = 1000
 _STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
+#: Letters of a wrong row that are repeated.
+_LONGEST_FOUND = 200
 
 
 @dataclass(frozen=True)
@@ -508,7 +510,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
     readers = {".csv": _read_csv, ".jsonl": _read_json_lines, ".parquet": _read_parquet}
     suffix = path.suffix.lower()
     if suffix not in readers:
-        raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path.name}; rename it")
+        raise DatasetError(f"expected counts in a {', '.join(readers)} file, found {path}; rename it")
     with input_errors(path, DatasetError):
         yield from readers[suffix](path)
 
@@ -523,7 +525,8 @@ def _row(place: str, cells: object) -> FrameCount:
         return FrameCount(int(cells["frame"]), *numbers[:4], tuple(map(str, cells["flags"])), *numbers[4:])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         wanted = ",".join(COLUMNS)
-        raise DatasetError(f"{place}: expected values for {wanted}; correct or remove it") from error
+        raise DatasetError(f"{place}: expected values for {wanted}, the count 0 or more, found "
+                           f"{str(cells)[:_LONGEST_FOUND]}; correct or remove it") from error
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, dict]]:

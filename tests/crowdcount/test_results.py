@@ -193,7 +193,7 @@ class TestCsv:
         ("frame,count\n1,2\n", "line 1: expected a header with the columns"),
         ("frame,time_s,count,low,high,flags\n0,0,1,1,1,\n1,0.04,1.5", "line 3: expected 6 values, found 3"),
         ("frame,time_s,count,low,high,flags,count\n0,0,1,1,1,,2\n", "each once, found"),
-        ("frame,time_s,count,low,high,flags\n0,0,-1,0,1,\n", "line 2: expected values"),
+        ("frame,time_s,count,low,high,flags\n0,0,-1,0,1,\n", "'time_s': '0', 'count': '-1'"),
         ("frame,time_s,count,low,high,flags\n0,0,many,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n,0,1,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n" + "1" * 200_000, "is not a text file"),
@@ -204,6 +204,10 @@ class TestCsv:
             read_counts(tmp_path / "a.csv")
         assert said in str(caught.value)
 
+
+    def test_a_folder_is_named_in_full(self):
+        with pytest.raises(DatasetError, match=r"\.csv, \.jsonl, \.parquet file, found \.; rename"):
+            read_counts(".")
 
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
     def test_what_a_spreadsheet_made_of_them_is_read(self, tmp_path, encoding):

@@ -191,6 +191,11 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
         )
     if evaluation.is_learnt:
         lines.append(f"{_LEARNT}: its error on others is larger; evaluate on counts of other frames")
+    if evaluation.camera_moved:
+        lines.append(
+            "the footage shows another view than the model was trained on, as of a camera that was moved; "
+            "give footage of that view, or train or recalibrate on this"
+        )
     return lines
 
 

@@ -119,6 +119,12 @@ class EmptyScene:
             proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
         return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh), proven)
 
+    def is_shown_in(self, image_bgr: np.ndarray) -> bool:
+        """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene
+        has too little texture to tell."""
+        height, width = self.image_bgr.shape[:2]
+        return CameraWatch(self.image_bgr).shift(cv2.resize(image_bgr, (width, height))) == (0.0, 0.0)
+
     def in_grey(self) -> "EmptyScene":
         """The same without its colours."""
         grey = cv2.cvtColor(self.image_bgr, cv2.COLOR_BGR2GRAY)

@@ -24,6 +24,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
     if json:
         intervals = {"level": evaluation.level, "coverage": evaluation.coverage}
         facts = {**asdict(evaluation.metrics), **intervals, "learnt": evaluation.is_learnt}
-        print_result(json_line(facts | {"seconds": evaluation.seconds}))
+        facts |= {"camera_moved": evaluation.camera_moved, "seconds": evaluation.seconds}
+        print_result(json_line(facts))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

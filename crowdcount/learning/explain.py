@@ -28,7 +28,8 @@ def explain(model: CounterModel, footage: str | Path, path: str | Path) -> None:
     Raises
     ------
     ModelError
-        When the model is not compressed, or the footage lacks frames that it was trained on.
+        When the model is not compressed, or the footage lacks frames that it was trained on or shows another
+        view.
     VideoError, OutputError
     """
     prototypes = model.prototypes
@@ -37,6 +38,12 @@ def explain(model: CounterModel, footage: str | Path, path: str | Path) -> None:
             "expected a compressed model, found one without prototypes; make one with crowdcount compress"
         )
     images = _images(footage, np.unique(prototypes.frames))
+    view = None if model.scene is None else model.scene.view
+    if view is not None and 2 * sum(view.is_shown_in(image) for image in images.values()) < len(images):
+        raise ModelError(
+            f"{footage} shows another view than the model was trained on; give the footage that it was "
+            "trained on"
+        )
     write_page(path, "What the model compares frames with", _parts(model, prototypes, images))
 
 

@@ -59,6 +59,8 @@ class FeatureTable:
         is known. None unless asked for.
     copies : Copies or None
         Of labelled frames, blurred or sharpened; None unless asked for.
+    camera_moved : bool
+        Whether the footage shows another view than the scene in which a model counts.
     """
 
     rows: np.ndarray
@@ -72,6 +74,7 @@ class FeatureTable:
     cells: np.ndarray | None = None
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
     copies: Copies | None = None
+    camera_moved: bool = False
 
 
 def measure_for(
@@ -90,7 +93,10 @@ def measure_for(
     table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
     model.check_columns(table.columns)
     check_labels(dataset, table.rows, least)
-    return table
+    if scene is None or scene.view is None:
+        return table
+    seen = table.scene.view
+    return replace(table, camera_moved=seen is None or not scene.view.is_shown_in(seen.image_bgr))
 
 
 def measure(

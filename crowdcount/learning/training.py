@@ -110,6 +110,8 @@ class Evaluation:
         Share whose they hold; NaN for a model without intervals.
     is_learnt : bool
         Whether the model was trained on most of these labels: its error on others is larger.
+    camera_moved : bool
+        Whether the footage shows another view than the model knows.
     seconds : float
     """
 
@@ -120,6 +122,7 @@ class Evaluation:
     level: float
     coverage: float
     is_learnt: bool
+    camera_moved: bool
     seconds: float
 
 
@@ -309,6 +312,7 @@ def evaluate(
         model.level,
         float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
         has_learnt(model, dataset, table.rows[labelled]),
+        table.camera_moved,
         time.perf_counter() - began,
     )
 

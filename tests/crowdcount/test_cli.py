@@ -591,7 +591,8 @@ class TestTrainAndEvaluate:
         code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
         assert (code, stderr) == (0, "")
         assert list(json.loads(stdout)) == [
-            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "learnt", "seconds",
+            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "learnt", "camera_moved",
+            "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -125,6 +126,16 @@ def test_a_page_shows_the_frames_like_each_prototype(compressed, street, tmp_pat
     ]
     assert len(pictures) == prototypes.frames.size
     assert len(page.all("h2")) == len(prototypes.weights)
+
+
+def test_footage_of_another_camera_explains_nothing(compressed, trained, street, tmp_path):
+    model = replace(compressed.model, scene=trained.model.scene)
+    explain(model, street.frames, tmp_path / "page.html")
+    for path in street.frames.iterdir():
+        cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+    with pytest.raises(ModelError, match="shows another view than the model was trained on"):
+        explain(model, tmp_path, tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
 
 
 def test_footage_that_cannot_explain_is_said(compressed, trained, make_street, tmp_path):

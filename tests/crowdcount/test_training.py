@@ -19,7 +19,7 @@ from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLos
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 from crowdcount.scene import scene_from
-from crowdcount.terminal import training_report
+from crowdcount.terminal import evaluation_report, training_report
 from models import count_interval, count_metrics
 
 
@@ -484,6 +484,14 @@ class TestCopies:
 
 
 class TestEvaluate:
+    def test_tells_that_the_camera_was_moved(self, street, trained, tmp_path):
+        assert not evaluate(street.dataset(), trained.model).camera_moved
+        for path in street.frames.iterdir():
+            cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+        evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model)
+        assert evaluation.camera_moved
+        assert "another view" in evaluation_report(evaluation)[-1]
+
     def test_equals_the_metrics_by_hand(self, linear):
         model = train(linear, frames="1-120").model
         counts = linear.counts.copy()

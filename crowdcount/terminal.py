@@ -301,6 +301,11 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
     ]
+    if training.one_block:
+        lines.append(
+            "it says little: all crowded calls, or all fine ones, lie in one of its five blocks; call frames "
+            "of other times too"
+        )
     if training.n_unjudged:
         unjudged = plural(training.n_unjudged, "called frame")
         lines.append(f"{unjudged} could not be judged, as in watching, and left out")

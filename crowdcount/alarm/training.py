@@ -56,6 +56,9 @@ class AlarmTraining:
         said to be crowded; NaN without any.
     share_error : float
         Cross-validation: mean absolute error of the stretches' shares; NaN without any.
+    one_block : bool
+        Whether all crowded calls, or all fine ones, lie in one block of the cross-validation, which cannot
+        learn them from the others: `missed` and `false` say little.
     kernel, C, belief : str, float, str
         What the cross-validation chose: see KERNELS, COSTS and BELIEFS.
     takes_silent : bool
@@ -74,6 +77,7 @@ class AlarmTraining:
     missed: float
     false: float
     share_error: float
+    one_block: bool
     kernel: str
     C: float
     belief: str
@@ -238,6 +242,7 @@ def _fit(
         n_unjudged,
         calls.operators,
         *errors,
+        any(np.ptp(confidence[called[others]]) == 0 for others, _ in folds.split(called)),
         setting["kernel"],
         setting["C"],
         belief,

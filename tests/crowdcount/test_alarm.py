@@ -27,6 +27,7 @@ from crowdcount.learning import cache
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
+from crowdcount.terminal import alarm_report
 from crowdcount.video import Position
 
 FPS = 10
@@ -225,6 +226,7 @@ def test_an_alarm_learns_from_a_table_and_watches_it(tmp_path, table):
     assert training.model.facts["takes_silent"] == training.takes_silent
     assert training.missed < 0.15
     assert training.false < 0.15
+    assert not training.one_block
     training.model.save(tmp_path / "a.npz", "alarm")
     values = []
     summary = watch(
@@ -237,6 +239,17 @@ def test_an_alarm_learns_from_a_table_and_watches_it(tmp_path, table):
     kinds = [event.event for event in summary.events]
     assert kinds == ["raised", "cleared"] * 3
     assert not summary.is_up
+
+
+def test_crowded_calls_of_one_stretch_are_told(tmp_path, table):
+    path, level = table
+    calls = dict.fromkeys(np.flatnonzero(level < 0)[::3], "fine")
+    calls |= dict.fromkeys(np.flatnonzero(level > 0)[:4], "crowded")
+    rows = [f"{k},{call}\n" for k, call in sorted(calls.items())]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,call\n" + "".join(rows)))
+    assert training.missed == 1.0
+    assert training.one_block
+    assert "it says little" in alarm_report(training, "a.npz")[3]
 
 
 def test_shares_of_stretches_alone_are_enough(tmp_path, table):

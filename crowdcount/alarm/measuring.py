@@ -113,7 +113,7 @@ def open_measuring(
         and features, such as the counts of `crowdcount count`; a table of published features (.mat, .npz);
         or anything that `open_source` takes.
     scene : Scene, optional
-        By default estimated from the footage.
+        By default estimated from the footage; DatasetError where it is given for a table.
     start, end, every, fps, timeout_s, reconnect_s
         As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
     person_height : float, optional
@@ -125,6 +125,10 @@ def open_measuring(
     """
     check_window(start, end, every)
     if is_table(source):
+        if scene is not None:
+            raise DatasetError(
+                f"{source} holds ready-made features, which no scene changes; drop --scene, or give footage"
+            )
         columns, rows = _read_table(Path(source), fps or ASSUMED_RATE)
         within = [
             row

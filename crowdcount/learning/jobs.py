@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import OutputError
+from ..errors import DatasetError, OutputError
 from ..jobs import Show, Watcher, command_on, source_stem
 from ..model import default_model, load_model
 from ..pages import PAGE_SUFFIXES
@@ -347,5 +347,9 @@ def _opened(
         dataset = load_dataset(
             path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene or known_scene
         )
+        if scene is not None and dataset.source is None:
+            raise DatasetError(
+                f"{path} holds ready-made features, which no scene changes; drop --scene, or give footage"
+            )
         watcher.loaded(dataset)
         yield dataset, loaded_scene, show

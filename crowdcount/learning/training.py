@@ -178,8 +178,8 @@ def train(
         raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
     if target == "profile" and dataset.points is None and dataset.boxes is None:
         raise DatasetError(
-            f"{dataset.name} does not tell where people are; train the profile on a Mall or UCSD folder, or "
-            "on boxes (--mot)"
+            f"{dataset.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
+            "dots (--counts) or on boxes (--mot)"
         )
     began = time.perf_counter()
     table = measure_labelled(

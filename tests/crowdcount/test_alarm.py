@@ -316,6 +316,14 @@ def test_wrong_tables_are_named(tmp_path, text, message):
         pass
 
 
+def test_a_table_takes_no_scene(table, clip):
+    with (
+        pytest.raises(DatasetError, match="no scene changes; drop --scene"),
+        open_measuring(str(table[0]), scene=load_scene(clip[2])),
+    ):
+        pass
+
+
 def test_published_tables_are_read(data_dir):
     with open_measuring(str(data_dir / "mall" / "mall_feat.mat")) as measuring:
         frames = list(measuring.frames())

@@ -511,6 +511,7 @@ class TestBadInput:
         for command, problem in (
             ("count ../street.avi -m m.npz --scene ../scene.json -q", "trained on ready-made features"),
             ("evaluate features.npz -m ../model.npz", "other columns of features"),
+            ("train features.npz -m n.npz --scene ../scene.json", "no scene changes; drop --scene"),
         ):
             code, stdout, stderr = run(command)
             assert (code, stdout) == (1, "")

@@ -208,6 +208,7 @@ class TestModel:
                      "profile", "-q")  # fmt: skip
         assert result.exit_code == 1
         assert "does not tell where people are" in result.output
+        assert "dots (--counts)" in result.output
         assert not (tmp_path / "m.npz").exists()
 
     def test_ready_made_features_do_not_either(self, data_dir, tmp_path):

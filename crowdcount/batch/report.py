@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -112,7 +113,7 @@ def summarise(
     Raises
     ------
     BatchError
-        When there is no result, or one is damaged.
+        When there is no result, or none of one of the cameras, or one is damaged.
     OutputError
         When duckdb or pyarrow is missing.
     """
@@ -127,6 +128,11 @@ def summarise(
     files = [str(path) for path in results(out)]
     if not files:
         raise BatchError(f"{out} holds no results; give the folder that crowdcount batch wrote to")
+    folders = {Path(file).relative_to(out).parts[0] for file in files}
+    known = {unquote(folder.removeprefix("camera="), errors="surrogateescape") for folder in folders}
+    for camera in cameras:
+        if camera not in known:
+            raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
     wanted = {"length": INTERVALS[interval], "files": files, "since": since, "until": until}
     wanted["unreliable"] = "|".join(UNRELIABLE)
     try:
@@ -312,8 +318,9 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
     lines = _lines(rows)
     overview = [_overview(name, line) for name, line in lines.items()]
     header = ["camera", "frames", "mean", "max", "time of max", "flagged"]
+    told = f"People per frame, in intervals of {_NAMES[interval]}. {_span(rows, interval)}"
     parts = [
-        pages.paragraph(f"People per frame, in intervals of {_NAMES[interval]}. {_span(rows)}", note=True),
+        pages.paragraph(told, note=True),
         pages.section("All cameras", pages.table(header, overview)),
     ]
     dates = _dates(rows)
@@ -368,6 +375,8 @@ def _mean(line: Sequence[Row]) -> float | None:
     return sum(row.mean * row.counted for row in known) / sum(row.counted for row in known) if known else None
 
 
-def _span(rows: Sequence[Row]) -> str:
+def _span(rows: Sequence[Row], interval: str) -> str:
     times = [row.start for row in rows if isinstance(row.start, datetime)]
-    return f"{_when(min(times))} to {_when(max(times))}." if times else "No video says when it began."
+    if not times:
+        return "No video says when it began."
+    return f"{_when(min(times))} to {_when(max(times) + timedelta(seconds=INTERVALS[interval]))}."

@@ -136,8 +136,11 @@ class TestFigures:
         since, until = datetime(2024, 5, 1, 23, 59, 40), datetime(2024, 5, 2)
         (row,) = summarise(out, "hour", cameras=["hall"], since=since, until=until)
         assert (row.start, row.frames) == (datetime(2024, 5, 1, 23), 2)
-        with pytest.raises(BatchError, match="no counts of nobody in that time"):
-            summarise(out, "hour", cameras=["nobody"])
+        with pytest.raises(BatchError, match="no results of the camera nobody"):
+            summarise(out, "hour", cameras=["hall", "nobody"])
+        with pytest.raises(BatchError, match="no counts of hall in that time"):
+            summarise(out, "hour", cameras=["hall"], since=datetime(2025, 1, 1))
+        assert {row.camera for row in summarise(out, "day", cameras=["gate & <b>"])} == {"gate & <b>"}
         with pytest.raises(BatchError, match="give times without a zone"):
             summarise(out, since=since.replace(tzinfo=UTC))
 
@@ -214,6 +217,7 @@ class TestFiles:
         write_report(summarise(out, "hour"), [tmp_path / "a.html"], "hour")
         page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))
         assert len(page.all("section")) == 5
+        assert any("2024-05-01 08:00:00 to 2024-05-03 01:00:00." in text for text in page.texts)
         assert "gate & <b>" in page.texts
         assert not page.all("script") + page.all("link")
         sources = [image["src"] for image in page.all("img")]

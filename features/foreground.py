@@ -20,6 +20,7 @@ from .camera import CameraWatch, showing_one_view
 from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .motion import LOW_RATE_FPS
+from .tones import SATURATED
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
@@ -64,6 +65,8 @@ _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30))
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
 _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
+#: What is saturated may be any brighter than white: in less light it can still be white.
+_BEYOND_WHITE = 5 * 255
 #: Columns and rows of blocks in which it may rain; how far fast limbs of people may be from where they were.
 _BLOCKS, _LIMBS = (8, 6), np.ones((15, 15), np.uint8)
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
@@ -206,10 +209,9 @@ class MedianBackground:
         darkest, brightest = self._extremes
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
-        return (
-            cv2.subtract(darkest, threshold, dtype=cv2.CV_16S),
-            cv2.add(brightest, threshold, dtype=cv2.CV_16S),
-        )
+        most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
+        most[brightest >= SATURATED] = _BEYOND_WHITE
+        return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
 
     def _widened(self, excess_noise: float) -> np.ndarray:
         """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""

@@ -13,15 +13,16 @@ import cv2
 import numpy as np
 
 from .foreground import look_step, window_step
+from .tones import DARK, SATURATED
 
 #: About so many pixels side by side are looked at.
 COLUMNS = 160
 #: A picture is the same as another from which fewer of its pixels differ than this share: those of the clock
 #: that a recorder writes into it, and what compression makes of that around it.
 SAME_SHARE = 0.1
-#: What is as dark as this, or as bright, shows no noise: only what lies between is looked at, if that is at
-#: least this share of the picture.
-_DARK, _SATURATED, _LEAST_SHARE = 12, 250, 0.05
+#: What is dark or saturated shows no noise: only what lies between is looked at, if that is at least this
+#: share of the picture.
+_LEAST_SHARE = 0.05
 #: With so many kept pictures, 20 seconds apart, a frozen one must be the same: some encoders send a whole
 #: picture but once in a minute, and nothing in between of a scene in which nothing moves.
 N_KEPT = 4
@@ -78,7 +79,7 @@ def changed_share(pixels: np.ndarray, other: np.ndarray) -> float:
     """
     if pixels.shape != other.shape:
         return 1.0
-    is_usable = cv2.inRange(other, _DARK, _SATURATED)
+    is_usable = cv2.inRange(other, DARK, SATURATED)
     n_usable = cv2.countNonZero(is_usable)
     if n_usable < _LEAST_SHARE * pixels.size:
         return 1.0

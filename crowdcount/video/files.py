@@ -71,7 +71,8 @@ class FileSource(VideoSource):
                 if _is_stuck(capture, image, packets):
                     raise VideoError(
                         f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
-                        f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)"
+                        f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4), or read it "
+                        "as it is with an older one (pip install 'opencv-python-headless<4.13')"
                     )
                 announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
         if announced_fps * spacing_s < 1 / _LEAST_STEPS:  # packets may be the fields of frames

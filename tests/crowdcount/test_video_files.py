@@ -367,7 +367,7 @@ def test_interlaced_video_is_read_or_refused_but_never_garbage():
         assert len(frames) == 6
         assert_numbered(frames)
     else:
-        with pytest.raises(VideoError, match=r"interlaced\.ts decodes to one and the same picture"):
+        with pytest.raises(VideoError, match=r"interlaced\.ts decodes to one and the same picture.*<4\.13"):
             open_source(CLIPS / "interlaced.ts")
 
 

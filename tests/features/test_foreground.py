@@ -418,6 +418,23 @@ class TestLight:
         assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    def test_what_is_white_in_less_light_too_is_no_foreground(self, rate):
+        camera, person, lamp = Camera(), person_mask(80, 85), np.zeros((HEIGHT, WIDTH), bool)
+        lamp[20:90, 60:100] = True
+
+        def lit(gain, *people):
+            image = camera(*people, gain=gain)
+            image[~np.any([~lamp, *people], axis=0)] = 255
+            return image
+
+        segmenter = learnt(rate, [lit(1.0) for _ in range(20)])
+        for gain in np.linspace(1, 0.8, 40):
+            found = segmenter.apply(lit(gain))
+            assert found.flags == ()
+            assert found.mask.mean() < 0.01
+        assert overlap(segmenter.apply(lit(0.8, person)).mask, person) > 0.7
+
+    @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()
         clip = [camera(gain=gain) for gain in np.linspace(0.65, 1.2, 60)]

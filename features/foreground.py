@@ -17,6 +17,7 @@ import cv2
 import numpy as np
 
 from .camera import CameraWatch, showing_one_view
+from .captions import captions
 from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .motion import LOW_RATE_FPS
@@ -67,6 +68,8 @@ _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
 #: What is saturated may be any brighter than white: in less light it can still be white.
 _BEYOND_WHITE = 5 * 255
+#: The threshold where nothing is foreground.
+_ANYTHING = 255
 #: Columns and rows of blocks in which it may rain; how far fast limbs of people may be from where they were.
 _BLOCKS, _LIMBS = (8, 6), np.ones((15, 15), np.uint8)
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
@@ -189,6 +192,8 @@ class MedianBackground:
             settle(image, frames, restless)
             noise = noise_of(frames, image)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
+        if self._any_scene:
+            threshold[captions(frames, image)] = _ANYTHING
         empty = EmptyScene(image, threshold)
         self.take(empty if known is None else still_seen(known, empty, frames), frames)
 
@@ -210,7 +215,7 @@ class MedianBackground:
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
-        most[brightest >= SATURATED] = _BEYOND_WHITE
+        most[(brightest >= SATURATED) | (threshold == _ANYTHING)] = _BEYOND_WHITE
         return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
 
     def _widened(self, excess_noise: float) -> np.ndarray:

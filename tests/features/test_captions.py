@@ -1,0 +1,68 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.captions import LEAST_FRAMES, captions
+from features.foreground import Segmenter, median_of
+
+WIDTH, HEIGHT = 200, 150
+
+
+def footage(n=60, every_s=1.3, place=(10, 12), seed=0):
+    """Frames (n, H, W, 3) uint8 of people who walk, also along the upper edge, with a clock at a place."""
+    rng = np.random.default_rng(seed)
+    scene = cv2.resize(rng.uniform(60, 190, (12, 16, 3)).astype(np.float32), (WIDTH, HEIGHT))
+    frames = []
+    for k in range(n):
+        image = scene.copy()
+        for person in range(4):
+            x, y = int(7 * k * (1 + person / 3) + 50 * person) % (WIDTH + 20) - 20, 2 + 36 * person
+            image[y : y + 30, max(0, x) : max(0, x + 10)] = rng.uniform(0, 255, 3)
+            image[y + 12 : y + 30, max(0, x + 2) : max(0, x + 6)] = rng.uniform(0, 90, 3)
+        image = (image + rng.normal(0, 2, image.shape)).clip(0, 255).astype(np.uint8)
+        if place:
+            seconds = int(every_s * k)
+            text = f"08:{seconds // 60:02d}:{seconds % 60:02d}"
+            cv2.putText(image, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.45, (255, 255, 255), 1, cv2.LINE_AA)
+        frames.append(image)
+    return np.stack(frames)
+
+
+def found(frames):
+    return captions(frames, median_of(frames))
+
+
+@pytest.mark.parametrize("place", [(10, 12), (120, 12), (120, 146)])
+@pytest.mark.parametrize("every_s", [0.7, 1.3, 20.0, 60.0])
+def test_a_clock_is_found_with_all_of_its_digits(place, every_s):
+    is_caption = found(footage(every_s=every_s, place=place))
+    x, y = place
+    assert is_caption[y - 8 : y, x + 24 : x + 62].all()
+    assert is_caption.mean() < 0.1
+    assert not is_caption[HEIGHT // 5 : -HEIGHT // 5].any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_people_are_none_nor_are_digits_further_inside(seed):
+    assert not found(footage(place=None, seed=seed)).any()
+    assert not found(footage(place=(60, 75), seed=seed)).any()
+
+
+def test_of_few_frames_or_pixels_nothing_is_told():
+    frames = footage(LEAST_FRAMES - 1)
+    assert not found(frames).any()
+    assert not found(np.repeat(frames, 4, axis=0)[:, :10, :3]).any()
+
+
+def test_nobody_is_where_the_clock_runs():
+    frames = footage()
+    frames[::4, 20:] = 0.8 * frames[::4, 20:]  # of the light, which a clock is not seen in
+    here = np.s_[2:12, 8:75]
+    mask = {}
+    for any_scene in (False, True):
+        segmenter = Segmenter(1.0, np.ones((HEIGHT, WIDTH), bool), any_scene)
+        segmenter.learn(frames[::2])
+        mask[any_scene] = np.stack([segmenter.apply(frame).mask for frame in frames[1::2]])
+    assert mask[False][:, *here].mean() > 0.05
+    assert not mask[True][:, *here].any()
+    assert mask[True].mean() > 0.02

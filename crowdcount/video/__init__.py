@@ -15,6 +15,7 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
   earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
 - OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
   success; earlier versions decode them. A file that shows this is refused, a stream is not examined.
+- OpenCV tells the shape of a file's pixels, but returns them as they are kept: `capture` makes them square.
 - OpenCV 4.10 reads an AVI file no further than its header announces.
 
 Opening a source turns OpenCV's and FFmpeg's own messages off for the whole process, as every failure is

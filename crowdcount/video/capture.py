@@ -6,7 +6,11 @@ import threading
 import cv2
 import numpy as np
 
+from features.images import resized
+
 _HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
+#: Pixels of a width over their height beyond this, or below its inverse, are a mistake of the file's.
+_WIDEST_PIXEL = 4.0
 
 
 class Capture:
@@ -14,6 +18,7 @@ class Capture:
 
     def __init__(self, *arguments: object) -> None:
         self._capture = cv2.VideoCapture(*arguments)
+        self._pixel_width = None  # over its height; told by an open video
         self._lock = threading.Lock()
 
     def is_open(self) -> bool:
@@ -52,10 +57,26 @@ class Capture:
         return bool(self.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME))
 
     def image(self) -> np.ndarray | None:
-        """What was grabbed, (H, W, 3) uint8 BGR; None when it cannot be had."""
+        """What was grabbed, (H, W, 3) uint8 BGR; None when it cannot be had. A raw packet is (1, n) uint8.
+
+        Recorders keep half of the lines, or 960 columns for 768, and tell players how wide a pixel is: as
+        they do, the picture is brought to square pixels by its width, or people would be twice as wide.
+        """
         with self._lock:
             decoded, image = self._capture.retrieve()
-        return image if decoded else None
+            if decoded and self._pixel_width is None:
+                self._pixel_width = self._told_pixel_width()
+        if not decoded or self._pixel_width == 1 or image.ndim < 3:
+            return image if decoded else None
+        width = max(1, round(image.shape[1] * self._pixel_width))
+        shrinks = width < image.shape[1]
+        return resized(image, (width, len(image)), cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
+
+    def _told_pixel_width(self) -> float:
+        """Width of a pixel over its height as the video tells it; 1 where it tells none, or nonsense."""
+        width, height = (self._capture.get(side) for side in (cv2.CAP_PROP_SAR_NUM, cv2.CAP_PROP_SAR_DEN))
+        is_sound = width > 0 and height > 0 and 1 / _WIDEST_PIXEL <= width / height <= _WIDEST_PIXEL
+        return width / height if is_sound else 1.0
 
     def release(self) -> None:
         """Waits for a call that is under way in another thread; grab() returns False after this."""

@@ -4,8 +4,8 @@ Those in clips/ hold numbered frames in forms that OpenCV cannot write: reordere
 B-frames, key frames 30 apart), paused.mkv (50 frames of such a video, after 20 a pause of 12 s, after 30 the
 next ten are left out), shifted.avi (40 frames, MPEG-4 with B-frames, whose time stamps are one frame late and
 end with a 0), interlaced.ts (6 frames, MPEG-2), motion.mp4 (40 frames of H.264, 25 a second, after 30 a pause
-of 10 minutes, which the announced mean rate includes) and clocked.mkv (40 such frames without a pause, with a
-clock of 1000 a second as the announced rate).
+of 10 minutes, which the announced mean rate includes), clocked.mkv (40 such frames without a pause, with a
+clock of 1000 a second as the announced rate) and wide.mkv (12 frames of 128x48 pixels, half as wide as tall).
 """
 
 import contextlib
@@ -369,6 +369,35 @@ def test_interlaced_video_is_read_or_refused_but_never_garbage():
     else:
         with pytest.raises(VideoError, match=r"interlaced\.ts decodes to one and the same picture.*<4\.13"):
             open_source(CLIPS / "interlaced.ts")
+
+
+def test_pixels_are_made_square():
+    with open_source(CLIPS / "wide.mkv") as source:
+        frames = list(source.frames())
+        sampled = source.sample(5)
+    assert source.info.size_wh == SIZE_WH
+    assert_numbered(frames)
+    assert {frame.image_bgr.shape for frame in frames + sampled} == {(48, 64, 3)}
+
+
+@pytest.mark.parametrize("ratio", [(0, 1), (1, 0), (-1, -1), (9, 1), (1, 9), (math.nan, 1)])
+def test_senseless_shapes_of_pixels_are_passed_over(monkeypatch, ratio):
+    told = dict(zip((cv2.CAP_PROP_SAR_NUM, cv2.CAP_PROP_SAR_DEN), ratio, strict=True))
+
+    class Video:
+        def __init__(self, *arguments):
+            self._video = opened(*arguments)
+
+        def __getattr__(self, name):
+            return getattr(self._video, name)
+
+        def get(self, number):
+            return told[number] if number in told else self._video.get(number)
+
+    opened = cv2.VideoCapture
+    monkeypatch.setattr(cv2, "VideoCapture", Video)
+    with open_source(CLIPS / "wide.mkv") as source:
+        assert source.info.size_wh == (128, 48)
 
 
 def test_still_video_is_no_failure(tmp_path):

@@ -21,6 +21,7 @@ from .captions import captions
 from .images import largest_difference, middle_of, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .motion import LOW_RATE_FPS
+from .steadying import Steadier
 from .tones import SATURATED
 
 #: A person who stands still melts into the background after about this time, seconds.
@@ -170,8 +171,23 @@ class MedianBackground:
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
         self._due = MIN_LEARNING_FRAMES
-        self.empty = self.known = self.meter = None
+        self.empty = self.known = self.meter = self._steadier = None
         self.n_frames = 0
+
+    def steadied(self, frames: np.ndarray) -> np.ndarray:
+        """Frames (n, H, W, 3) uint8 to learn from, each in the place of those that were the first."""
+        if self._steadier is None:
+            self._steadier = Steadier(frames)
+        return np.stack([self.steady(frame) for frame in frames])
+
+    def steady(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """A frame (H, W, 3) uint8 in the place of those that were learnt first, if the camera sways.
+
+        What became of thin things as it was reduced depends on where they were, but little once blurred.
+        """
+        if self._steadier is None or not self._steadier.is_needed:
+            return frame_bgr
+        return cv2.GaussianBlur(self._steadier.steady(frame_bgr), (3, 3), 0)
 
     def learn(self, frames: np.ndarray, for_now: bool = False) -> None:
         """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
@@ -530,7 +546,7 @@ class Segmenter:
         if self._home is None and self._moved and self.empty is not None:
             self._home, self._model = self._model, self._model.for_another_view()
         self._model.known = self._known if self._keeps_known and not self._moved else None
-        self._model.learn(frames, for_now)
+        self._model.learn(self._model.steadied(frames), for_now)
         self._light = self._light_in_turn = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
@@ -566,14 +582,14 @@ class Segmenter:
             Those of them that `kept_frames` names.
         """
         for frame in kept_bgr:
-            self._keep(frame)
+            self._keep(self._model.steady(frame))
         self._model.n_frames = n_frames
         self._n_frames = n_frames - 1
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
-        frame_bgr = self._without_rain(frame_bgr)
+        frame_bgr = self._without_rain(self._model.steady(frame_bgr))
         if shows_nothing(frame_bgr):  # a cable or a decoder failed: scene and light are as before
             if self.empty is not None and self._model.see():
                 self._keep(frame_bgr)

@@ -10,6 +10,7 @@ from features.camera import showing_one_view
 from features.images import resized
 from features.light import showing_something
 from features.perspective import estimate_height_line
+from features.steadying import Steadier
 
 from .scene import Scene, scene_from
 from .shapes import HeightLine, Polygon, map_of
@@ -61,7 +62,8 @@ def estimate_scene(
     frames = showing_one_view(showing_something(for_estimation(frame) for frame in frames_bgr))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
-    estimate = estimate_height_line(frames)
+    steadier = Steadier(frames)
+    estimate = estimate_height_line([steadier.steady(frame) for frame in frames])
     if not estimate.reliability:
         return scene
     line = HeightLine(estimate.slope, estimate.intercept, estimate.smallest, estimate.largest)

@@ -1,0 +1,81 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.foreground import Segmenter, kept_frames
+from features.steadying import Steadier
+from tests.features.test_foreground import HEIGHT, ROI, SCENE, WIDTH, overlap, person_mask
+
+RATE = 10.0
+
+
+def sway(n, by, seed=0):
+    """Shifts (n, 2), x and y, of a mast in the wind."""
+    time = np.arange(n)[:, None] + np.random.default_rng(seed).uniform(0, 9, 2)
+    return by * np.sin(time * (1.7, 2.3))
+
+
+def footage(shifts, seed=0):
+    """Frames (n, H, W, 3) uint8 of the scene shifted, and of one who walks; masks as without a shift."""
+    rng = np.random.default_rng(seed)
+    frames, masks = [], []
+    for k, (dx, dy) in enumerate(shifts):
+        image, mask = SCENE.copy(), person_mask(10 + 140 * k / len(shifts), 100)
+        image[30 : 30 + HEIGHT, 30 : 30 + WIDTH][mask] = (20, 30, 60)
+        image = cv2.warpAffine(image, np.float64([[1, 0, dx - 30], [0, 1, dy - 30]]), (WIDTH, HEIGHT))
+        frames.append((image + rng.normal(0, 2, image.shape)).clip(0, 255).astype(np.uint8))
+        masks.append(mask)
+    return np.stack(frames), masks
+
+
+@pytest.mark.parametrize("by", [0.5, 2.0, 4.0])
+def test_frames_of_a_camera_that_sways_are_brought_to_one_place(by):
+    frames, masks = footage(sway(60, by))
+    steadier = Steadier(frames)
+    assert steadier.is_needed
+    inner = np.s_[6:-6, 6:-6]
+    still = [steadier.steady(frame).astype(float) for frame in frames]
+    apart = [
+        np.abs(one - other)[inner][~(mask | further)[inner]].mean()
+        for one, other, mask, further in zip(still, still[1:], masks, masks[1:], strict=False)
+    ]
+    assert max(apart) < 4  # of noise alone 2.3
+
+
+def test_frames_of_a_steady_camera_stay_the_same():
+    frames, _ = footage(np.zeros((60, 2)))
+    steadier = Steadier(frames)
+    assert not steadier.is_needed
+    assert all(steadier.steady(frame) is frame for frame in frames)
+
+
+def test_where_nothing_tells_the_shift_frames_stay_the_same():
+    rng = np.random.default_rng(0)
+    frames = rng.integers(100, 104, (20, HEIGHT, WIDTH, 3), np.uint8)
+    assert not Steadier(frames).is_needed
+    swaying = Steadier(footage(sway(20, 2.0))[0])
+    assert swaying.is_needed
+    np.testing.assert_array_equal(swaying.steady(frames[0]), frames[0])
+
+
+@pytest.mark.parametrize("by", [1.0, 3.0])
+def test_nothing_is_foreground_but_people(by):
+    frames, masks = footage(sway(120, by))
+    segmenter = Segmenter(RATE, ROI, any_scene=True)
+    segmenter.learn(frames[::2])
+    found = [segmenter.apply(frame) for frame in frames]
+    assert {item.flags for item in found} == {()}
+    assert np.mean([overlap(item.mask, mask) for item, mask in zip(found, masks, strict=True)]) > 0.75
+
+
+def test_a_camera_goes_on_swaying_as_if_all_frames_had_been_seen(monkeypatch):
+    monkeypatch.setattr("features.foreground.ABSORPTION_S", 12.0)
+    frames, _ = footage(sway(400, 2.0))
+    whole, part = (Segmenter(RATE, ROI, any_scene=True) for _ in range(2))
+    for segmenter in (whole, part):
+        segmenter.learn(frames[:60])
+    for frame in frames[:300]:
+        whole.apply(frame)
+    part.resume(300, [frames[k] for k in kept_frames(300, RATE)])
+    for frame in frames[300:]:
+        np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)

@@ -64,9 +64,9 @@ def contrast_of(image_bgr: np.ndarray) -> int:
     into its picture: the darkest and brightest 2 %.
     """
     height, width = image_bgr.shape[:2]
-    grey = cv2.cvtColor(image_bgr, cv2.COLOR_BGR2GRAY)
     size_wh = max(1, width // 8), max(1, height // 8)
-    values = cv2.resize(grey, size_wh, interpolation=cv2.INTER_LINEAR).ravel()
+    few_bgr = cv2.resize(image_bgr, size_wh, interpolation=cv2.INTER_LINEAR)
+    values = cv2.cvtColor(few_bgr, cv2.COLOR_BGR2GRAY).ravel()
     few = len(values) // 50
     values = np.partition(values, (few, len(values) - 1 - few))
     return int(values[-1 - few]) - int(values[few])

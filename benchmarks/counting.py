@@ -1,6 +1,6 @@
 """What counting costs beside decoding alone, stage by stage and end to end, and how much memory it takes.
 
-    python -m benchmarks.counting CLIP [--model MODEL]
+    python -m benchmarks.counting CLIP [--model MODEL] [--directions]
 
 Whole runs are processes of their own on one core, in turn, and processor time is compared, so that the ratios
 hold on a noisy machine. Stages are timed on the same frames, in turn, and the best of the repeats counts. By
@@ -38,7 +38,8 @@ while video.read()[0]:
     pass
 """
 _COUNT = """
-with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
+directions = sys.argv[3:] == ["directions"]
+with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None, directions=directions) as counting:
     print(time.process_time() - began)
     began = time.process_time()
     for row in counting.frames():
@@ -150,14 +151,30 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     return best
 
 
+def directions_cost(clip: str, model: str, runs: int) -> str:
+    """What counting by direction takes beside counting alone, both with decoding, in runs in turn."""
+    pairs = [
+        [run_alone(_COUNT, clip, model, *more)[1] for more in ((), ("directions",))] for _ in range(runs)
+    ]
+    ratios = sorted(by_direction / plain for plain, by_direction in pairs)
+    return (
+        f"a frame takes {statistics.median(ratios):.1f} times as long by direction "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f} in {runs} pairs of runs, decoding included)"
+    )
+
+
 @click.command()
 @click.argument("clip", type=click.Path(exists=True))
 @click.option("--model", default="", help="Model file; the bundled one by default.")
 @click.option("--runs", default=3, show_default=True, help="Repeats; pairs of whole runs.")
 @click.option("--frames", default=10_000, show_default=True, help="Frames of the long run.")
 @click.option("--sampled", default=60, show_default=True, help="Frames on which the stages are timed.")
-def main(clip: str, model: str, runs: int, frames: int, sampled: int) -> None:
+@click.option("--directions", is_flag=True, help="Print only what directions cost MODEL, in pairs of runs.")
+def main(clip: str, model: str, runs: int, frames: int, sampled: int, directions: bool) -> None:
     """Print what counting CLIP costs beside decoding it, stage by stage, and the memory that it takes."""
+    if directions:
+        click.echo(directions_cost(clip, model, runs))
+        return
     with tempfile.TemporaryDirectory() as folder:
         short, long = (looped(clip, Path(folder), n) for n in (100, frames))
         programs = (_DECODE, _COUNT, _START, _CLOCK)

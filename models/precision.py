@@ -21,7 +21,8 @@ def precision_weights(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     The lines are fitted by least squares to the labels within three standard deviations (1.48 times the
     median absolute residual) of the line, found in three rounds, so that wrong labels do not make all columns
-    look alike. A constant column is as imprecise as can be.
+    look alike; not where only equal labels would be left, as of mostly empty scenes, which tell nothing. A
+    constant column is as imprecise as can be.
 
     rows: (n, d) float64, standardised; y: (n,) float64, a label in every row.
     """
@@ -36,6 +37,8 @@ def precision_weights(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
         variance = np.sum(kept * along**2, axis=0)
         unexplained = np.sum(kept * residuals**2, axis=0) / np.where(variance > 0, variance, 1.0)
         size = np.abs(residuals)
-        kept = size <= TRIMMED * GAUSSIAN_MAD * np.median(size, axis=0)
+        near = size <= TRIMMED * GAUSSIAN_MAD * np.median(size, axis=0)
+        labels = np.where(near, y[:, None], np.nan)
+        kept = np.where(np.nanmin(labels, axis=0) < np.nanmax(labels, axis=0), near, kept)
     weights = 1 / np.maximum(unexplained, LEAST_UNEXPLAINED)
     return weights / np.sqrt(np.mean(weights**2))

@@ -46,3 +46,15 @@ def test_of_perfect_and_constant_columns_are_finite():
     assert weights[0] / weights[1] == pytest.approx(100)
     assert weights[1] == pytest.approx(weights[2], rel=0.05)
     assert (precision_weights(np.column_stack([y, y**2]), np.zeros(20)) > 0).all()
+
+
+@pytest.mark.parametrize("every", [7, 10, 50])
+def test_of_mostly_equal_labels_are_told_by_the_others(every):
+    """Trimming to the empty frames would leave no variance to explain, and call each column perfect."""
+    random = np.random.default_rng(0)
+    y = np.where(np.arange(200) % every, 0.0, 10.0)
+    rows = np.column_stack([y + random.normal(0, 0.3, 200), random.normal(size=200), np.zeros(200), y])
+    weights = precision_weights(rows / np.maximum(rows.std(axis=0), 1e-9), y)
+    assert weights[0] > 20 * weights[1]
+    assert weights[1] == pytest.approx(weights[2], rel=0.05)
+    assert weights[3] / weights[2] == pytest.approx(100)

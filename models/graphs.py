@@ -36,8 +36,11 @@ def nearest_others(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Numbers (n, n_neighbors) of each row's nearest other rows, for 1 <= n_neighbors < n; exact.
 
     scipy's tree with leaves of 64 rows takes half to two thirds of the time that it takes with its default.
+    ValueError when distances overflow: it then has no numbers of rows.
     """
-    _, found = KDTree(rows, leafsize=64).query(rows, n_neighbors + 1)
+    distances, found = KDTree(rows, leafsize=64).query(rows, n_neighbors + 1)
+    if not np.isfinite(distances).all():
+        raise ValueError("distances between rows overflow: scale the columns of X to about one")
     itself = found == np.arange(len(rows))[:, None]
     itself[~itself.any(axis=1), -1] = True  # more duplicates than neighbours: any of them is as near
     return found[~itself].reshape(len(rows), n_neighbors)

@@ -1,6 +1,7 @@
 """The neighbour graph's Laplacian."""
 
 import numpy as np
+import pytest
 from scipy.linalg import eigvalsh
 from sklearn.neighbors import kneighbors_graph
 
@@ -46,3 +47,8 @@ def test_neighbours_are_those_of_scikit_learn_and_never_the_row_itself():
     found = nearest_others(duplicates, 10)
     assert not (found == np.arange(200)[:, None]).any()
     np.testing.assert_array_equal(duplicates[found], np.repeat(duplicates[:, None], 10, axis=1))
+
+
+def test_distances_that_overflow_are_refused():
+    with pytest.raises(ValueError, match="distances between rows overflow"):
+        neighbor_laplacian(np.array([[0.0], [1e160], [-1e160]]), 1)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import comb, factorial, sqrt
+from numbers import Real
+from sys import float_info
 
 import numpy as np
 
@@ -41,8 +43,9 @@ class Kernel:
     def resolve(cls, name: str, parameters: Mapping | None, n_columns: int) -> "Kernel":
         """The kernel with scikit-learn's defaults (gamma 1/n_columns or, for chi2, 1; coef0 1; degree 3).
 
-        Raises ValueError for an unknown kernel or parameter and for parameters without a positive
-        semi-definite polynomial kernel (gamma <= 0, coef0 < 0, a degree that is no positive integer).
+        Raises ValueError for an unknown kernel or parameter, for parameters that are no finite numbers and
+        for those without a positive semi-definite polynomial kernel (gamma <= 0, coef0 < 0, a degree that is
+        no positive integer).
         """
         if name != "linear" and name not in POLYNOMIAL_KERNELS:
             from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
@@ -54,6 +57,9 @@ class Kernel:
         unknown = sorted(set(given) - set(PARAMETERS))
         if unknown:
             raise ValueError(f"unknown kernel parameters {unknown}; expected some of {list(PARAMETERS)}")
+        for key, value in given.items():
+            if not (isinstance(value, Real) and abs(value) <= float_info.max):
+                raise ValueError(f"expected a finite kernel parameter {key}, got {value!r}")
         kernel = cls(name, **{"gamma": 1.0 if name == "chi2" else 1.0 / n_columns, **given})
         if name in POLYNOMIAL_KERNELS and (
             kernel.gamma <= 0 or kernel.coef0 < 0 or kernel.degree < 1 or kernel.degree != int(kernel.degree)
@@ -306,10 +312,12 @@ class NumericalMap:
     def factor(cls, matrix: np.ndarray) -> tuple["NumericalMap", np.ndarray]:
         """The map and the features (n, rank) of the rows whose kernel values `matrix` (n, n) holds.
 
-        ValueError when the matrix is indefinite beyond rounding.
+        ValueError when the matrix is indefinite beyond rounding, or not finite.
         """
         from scipy.linalg import lapack
 
+        if not np.isfinite(matrix).all():
+            raise ValueError("kernel values overflow: scale the columns of X to about one")
         diagonal = matrix.diagonal()
         largest = max(float(diagonal.max()), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=largest * np.finfo(float).eps * 10, lower=1)

@@ -83,6 +83,20 @@ def test_an_indefinite_kernel_is_refused():
         NumericalMap.factor(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
+def test_a_kernel_that_overflows_is_refused():
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="kernel values overflow"):
+            NumericalMap.factor(np.full((2, 2), value))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, pytest.param(10**400, id="huge"), "1"])
+@pytest.mark.parametrize("key", ["gamma", "coef0", "degree"])
+@pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
+def test_parameters_are_finite_numbers(name, key, value):
+    with pytest.raises(ValueError, match=f"expected a finite kernel parameter {key}"):
+        Kernel.resolve(name, {key: value}, 4)
+
+
 def test_evaluation_in_blocks_covers_every_row():
     expansion = Expansion(np.array([2]), Kernel("linear"), None, np.array([3.0]))
     rows = RANDOM.normal(size=(1300, 4))

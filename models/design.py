@@ -6,9 +6,7 @@ import numpy as np
 NOISE = 0.01
 
 
-def transductive_design(
-    kernel: np.ndarray, places: np.ndarray, size: int, gap: float = 0.0, noise: float = NOISE
-) -> np.ndarray:
+def transductive_design(kernel: np.ndarray, places: np.ndarray, size: int, gap: float = 0.0) -> np.ndarray:
     """Rows to label, the most telling first.
 
     Each next row is the one whose label lowers the mean predictive variance over all rows most.
@@ -26,7 +24,6 @@ def transductive_design(
         How many rows, at most n.
     gap : float
         No two of them lie nearer than this, as long as enough rows are left that do not.
-    noise : float
 
     Returns
     -------
@@ -43,9 +40,9 @@ def transductive_design(
         if not free.any():
             free = ~np.isin(np.arange(n), chosen[:k])
         variances = np.maximum(np.diag(left), 0.0)
-        gains = np.where(free, np.square(left).sum(axis=0) / (variances + noise), -1.0)
+        gains = np.where(free, np.square(left).sum(axis=0) / (variances + NOISE), -1.0)
         best = chosen[k] = np.argmax(gains)
         free &= np.abs(places - places[best]) >= gap
         free[best] = False
-        left = left - np.outer(left[:, best], left[best]) / (variances[best] + noise)
+        left = left - np.outer(left[:, best], left[best]) / (variances[best] + NOISE)
     return chosen

@@ -394,7 +394,7 @@ class SuperSparseRegressor(RegressorMixin, BaseEstimator):
 
 
 def prototype_path(
-    estimator: SuperSparseRegressor, X: np.ndarray, y: np.ndarray, sizes: Sequence[int], sample_weight=None
+    estimator: SuperSparseRegressor, X: np.ndarray, y: np.ndarray, sizes: Sequence[int]
 ) -> Iterator[SuperSparseRegressor]:
     """Fits of `estimator` with fewer and fewer prototypes, the paper's incremental procedure.
 
@@ -406,10 +406,10 @@ def prototype_path(
     """
     if not len(sizes) or min(sizes) < 1 or any(a <= b for a, b in pairwise(sizes)):
         raise ValueError(f"expected decreasing numbers of prototypes >= 1, got {list(sizes)}")
-    return _prototype_path(estimator, X, y, sizes, sample_weight)
+    return _prototype_path(estimator, X, y, sizes)
 
 
-def _prototype_path(estimator, X, y, sizes, sample_weight):
+def _prototype_path(estimator, X, y, sizes):
     fitted = None
     for size in sizes:
         if fitted is None:
@@ -418,7 +418,7 @@ def _prototype_path(estimator, X, y, sizes, sample_weight):
             largest = np.argsort(-np.abs(fitted.coef_), kind="stable")[:size]
             start = fitted.prototypes_[np.sort(largest)]
             step = clone(estimator).set_params(n_prototypes=len(start), start=start)
-        fitted = step.fit(X, y, sample_weight)
+        fitted = step.fit(X, y)
         yield fitted
 
 

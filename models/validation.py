@@ -10,16 +10,14 @@ from sklearn.base import BaseEstimator, clone
 class BlockedKFold:
     """Folds that are contiguous blocks of rows in their order, as a scikit-learn splitter.
 
-    Neighbouring frames are near copies: a random split would train on the test frames' twins. With `gap`,
-    that many rows on either side of the test block take no part in training either.
+    Neighbouring frames are near copies: a random split would train on the test frames' twins.
     """
 
-    def __init__(self, n_splits: int = 5, gap: int = 0):
-        """`n_splits` >= 2 folds; `gap` >= 0 rows. ValueError otherwise."""
-        if n_splits < 2 or gap < 0:
-            raise ValueError(f"expected n_splits >= 2 and gap >= 0, got {n_splits} and {gap}")
+    def __init__(self, n_splits: int = 5):
+        """`n_splits` >= 2 folds, else ValueError."""
+        if n_splits < 2:
+            raise ValueError(f"expected n_splits >= 2, got {n_splits}")
         self.n_splits = n_splits
-        self.gap = gap
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
         return self.n_splits
@@ -27,17 +25,14 @@ class BlockedKFold:
     def split(self, X, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (train, test) row numbers; the blocks' sizes differ by one at most.
 
-        ValueError when there are fewer rows than folds or when a gap leaves nothing to train on.
+        ValueError when there are fewer rows than folds.
         """
         n = len(X)
         if n < self.n_splits:
             raise ValueError(f"expected at least {self.n_splits} rows for {self.n_splits} folds, got {n}")
         rows = np.arange(n)
         blocks = np.array_split(rows, self.n_splits)
-        trains = [rows[(rows < test[0] - self.gap) | (rows > test[-1] + self.gap)] for test in blocks]
-        if not all(len(train) for train in trains):
-            raise ValueError(f"a gap of {self.gap} rows leaves none of {n} to train on")
-        return iter(list(zip(trains, blocks, strict=True)))
+        return ((np.delete(rows, test), test) for test in blocks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -414,14 +414,14 @@ class Expansion:
         )
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
-        """Values (n,) float64 for `rows` (n, n_features) float64."""
+        """Values (n,) float64 for `rows` (n, n_features) float64, or (n, m) of coefficients (p, m)."""
         view = rows[:, self.columns]
         if self.form is not None:
             return self.form.evaluate(view)
         if self.support is None:
             return self._map.combine(view, self.coefficients)
         if not len(self.support):
-            return np.zeros(len(rows))
+            return np.zeros((len(rows), *self.coefficients.shape[1:]))
         return self.kernel.matrix(view, self.support) @ self.coefficients
 
     def scaled(self, scale: np.ndarray) -> "Expansion":

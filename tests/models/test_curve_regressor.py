@@ -50,6 +50,16 @@ def test_round_trip_by_arrays(curves):
     np.testing.assert_array_equal(CurvePredictor.from_arrays(arrays, meta).predict(X), predictor.predict(X))
 
 
+@pytest.mark.parametrize("kernel", ["poly", "rbf"])
+def test_without_support_there_is_the_mean_curve(curves, kernel):
+    X, Y = curves
+    arrays, meta = CurveRegressor(FunctionalRegressor(kernel=kernel)).fit(X, np.abs(Y)).predictor_.to_arrays()
+    arrays |= {name: arrays[name][:0] for name in ("support", "coefficients")}
+    np.testing.assert_array_equal(
+        CurvePredictor.from_arrays(arrays, meta).predict(X), np.tile(arrays["center"], (len(X), 1))
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

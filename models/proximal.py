@@ -71,7 +71,7 @@ class InsensitiveLoss:
         threshold = step * self.radius
         if self.q == 2:
             norms = np.linalg.norm(rows, axis=1, keepdims=True)
-            return rows * (1 - np.minimum(threshold / np.maximum(norms, np.finfo(float).tiny), 1))
+            return rows * (1 - threshold / np.maximum(norms, max(threshold, np.finfo(float).tiny)))
         return np.sign(rows) * np.maximum(np.abs(rows) - threshold, 0)
 
 

@@ -137,7 +137,7 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         if self.representation == "eigenbasis":
             values, vectors = np.linalg.eigh(between / m)
-            chosen = np.flatnonzero(values > RANK_TOLERANCE * values[-1])[::-1][: self.rank]
+            chosen = np.flatnonzero(values >= RANK_TOLERANCE * values[-1])[::-1][: self.rank]
             # psi_j(theta) = sum_k k(theta, theta_k) psi_j(theta_k) / (m delta_j); at the samples sqrt(m) U_j
             eigenfunctions = np.sqrt(m) * vectors[:, chosen]
             targets, output, samples = Y @ eigenfunctions / m, np.diag(values[chosen]), 1

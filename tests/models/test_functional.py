@@ -104,6 +104,13 @@ def test_the_eigenbasis_agrees_with_a_general_convex_solver(curves, settings, ra
     assert model.dual_coef_.shape == (N, rank)
 
 
+def test_an_output_kernel_of_zeros_has_the_zero_function(curves):
+    X, Y = curves
+    for representation in ("splines", "eigenbasis"):
+        model = FunctionalRegressor(output_kernel="linear", representation=representation).fit(X, Y[:, 0])
+        np.testing.assert_array_equal(model.predict(X), 0)  # the one location is 0
+
+
 @pytest.mark.parametrize("settings", [loss for loss in LOSSES if loss.get("p", 2) == 2])
 def test_splines_and_the_whole_eigenbasis_are_one_function(curves, settings):
     X, Y = curves

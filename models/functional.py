@@ -18,6 +18,7 @@ from .proximal import HuberLoss, InsensitiveLoss, SquareLoss, solve_dual
 LOSSES = {"square": (2,), "huber": (1, 2), "epsilon_insensitive": (2, np.inf)}
 REPRESENTATIONS = ("splines", "eigenbasis")
 RANK_TOLERANCE = 1e-12  # eigenvalues of the output kernel below this share of the largest are rounding
+SYMMETRY_TOLERANCE = 1e-8  # of the largest value of a precomputed kernel: more is no rounding
 
 
 class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -194,6 +195,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"expected a square precomputed kernel matrix, got {X.shape}")
+            if np.abs(X - X.T).max() > SYMMETRY_TOLERANCE * np.abs(X).max():
+                raise ValueError("expected a symmetric precomputed kernel matrix")
             return None, None, X
         kernel = Kernel.resolve(self.kernel, self.kernel_params, X.shape[1])
         return X, kernel, kernel.matrix(X, X)

@@ -210,6 +210,9 @@ def test_a_precomputed_kernel_is_the_same(curves):
     matrix = pairwise_kernels(X, metric="rbf")
     given = FunctionalRegressor(loss="huber", p=1, kappa=0.2, kernel="precomputed").fit(matrix, Y)
     np.testing.assert_allclose(given.predict(matrix[:4]), named.predict(X[:4]))
+    matrix[0, 1] += 0.01
+    with pytest.raises(ValueError, match="a symmetric precomputed kernel matrix"):
+        FunctionalRegressor(kernel="precomputed").fit(matrix, Y)
     with pytest.raises(ValueError, match="square precomputed kernel matrix"):
         given.fit(matrix[:4], Y[:4])
 

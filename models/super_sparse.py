@@ -70,8 +70,10 @@ def ridge(
     """beta (m,) and b that minimize sum_i weights_i (similarities_i.beta + b - y_i)^2 + lam |beta|^2.
 
     The paper's eq. 4, by QR of the centred rows: its normal equations would square their condition.
-    similarities: (n, m); y, weights: (n,), weights > 0; lam > 0.
+    similarities: (n, m); y, weights: (n,), weights > 0; lam > 0. ValueError where similarities overflowed.
     """
+    if not np.isfinite(similarities).all():
+        raise ValueError("similarities to the prototypes overflow: give bounds, or scale the columns of X")
     n, m = similarities.shape
     middle = weights @ similarities / weights.sum()
     level = weights @ y / weights.sum()
@@ -240,7 +242,8 @@ class SuperSparseRegressor(RegressorMixin, BaseEstimator):
         Where the prototypes begin: rows chosen by `models.selection.select_rows`, or any rows.
     solver : "auto", "joint" or "one-by-one"
         All prototypes at once by a quasi-Newton method; or the paper's Algorithm 1, which also works where
-        the similarity's derivative is only guessed. "auto": the former where the derivative is known.
+        the similarity's derivative is only guessed, but diverges without bounds where the similarity has none
+        ("poly"). "auto": the former where the derivative is known.
     step : float
         First step of "one-by-one", > 0.
     max_iter : int

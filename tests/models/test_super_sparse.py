@@ -142,6 +142,14 @@ def test_the_objective_goes_down_to_that_of_the_prototypes(wave, solver, similar
     assert errors @ errors + 1e-2 * model.coef_ @ model.coef_ == pytest.approx(path.min())
 
 
+def test_prototypes_pushed_apart_without_end_are_told_and_bounds_hold_them(wave):
+    model = SuperSparseRegressor(3, similarity="poly", solver="one-by-one", lam=1e-2, max_iter=20)
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="overflow: give bounds"):
+        model.fit(*wave)
+    path = model.set_params(bounds="data").fit(*wave).objective_path_
+    assert path.min() < 0.8 * path[0]
+
+
 def test_both_solvers_find_where_the_bumps_are():
     """Targets made of three bumps; the centres are found to a hundredth, the start is some way off."""
     random = np.random.default_rng(3)

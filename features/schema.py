@@ -51,18 +51,10 @@ class Schema:
         """
         return [f"{region}.{quantity.name}" for region in self.regions for quantity in self.quantities]
 
-    @property
-    def units(self) -> list[str]:
-        """Unit of each column."""
-        return [quantity.unit for quantity in self.quantities] * len(self.regions)
-
     def views(self) -> list[list[int]]:
         """Column indices of each view, in the order of `VIEWS`."""
         views = [quantity.view for quantity in self.quantities] * len(self.regions)
         return [[i for i, view in enumerate(views) if view == wanted] for wanted in VIEWS]
-
-    def __len__(self) -> int:
-        return len(self.quantities) * len(self.regions)
 
 
 def check_quantities(quantities: Sequence[Quantity]) -> tuple[Quantity, ...]:

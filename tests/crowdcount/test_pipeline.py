@@ -89,7 +89,7 @@ class TestMeasuring:
         measured = pipeline.measure(frames[0])
         n_regions = sum(rows * columns for rows, columns in GRIDS)
         assert measured.features.shape == (n_regions, len(ALL_QUANTITIES))
-        assert measured.features.size == len(pipeline.schema) == len(set(pipeline.schema.names))
+        assert measured.features.size == len(pipeline.schema.names) == len(set(pipeline.schema.names))
         assert measured.mask.shape == pipeline.size_wh[::-1]
         assert measured.mask.dtype == bool
         assert measured.flags == ()

@@ -1,6 +1,7 @@
 """The empty scene behind people of whom dots or boxes tell where they are."""
 
-import cv2
+from collections.abc import Iterator
+
 import numpy as np
 
 from features.foreground import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
@@ -16,8 +17,11 @@ from .local_counts import body_centres
 MOST_FRAMES, FEWEST_FREE = 4 * LEARNING_FRAMES, 5
 #: Annotated frames from a shorter time, seconds, show who waits, not who stays.
 SHORTEST_S = 90.0
-#: What a person covers beside, above and below the body's centre, in person heights.
-_BESIDE, _ABOVE, _BELOW = 0.3, 0.55, 0.65
+#: What a person may cover beside, above and below the body's centre, in person heights, and what somebody who
+#: sits covers of it for certain.
+_MAY_COVER, _COVERS = (0.3, 0.55, 0.65), (0.2, 0.55, 0.2)
+#: Of a place that somebody covers for certain.
+_HIDDEN = 255
 
 
 def behind_people(
@@ -26,7 +30,8 @@ def behind_people(
     """The empty scene as learnt, without those who are in most of its frames.
 
     Of a place where somebody sits most of the time, the median shows who sits there. Dots and boxes tell when
-    nobody does: what was learnt is replaced by the median of those frames
+    nobody does: what was learnt is replaced by the median of those frames, or where there are none, as the
+    place lies at the feet of who never leaves, of those in which fewest people may hide it
     (docs/decisions/2026-11-22-witnesses.md).
 
     Parameters
@@ -56,17 +61,18 @@ def behind_people(
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
     wanted = set(chosen)
-    meter, frames, is_free = LightMeter(known.image_bgr), [], []
+    meter, frames, hidden = LightMeter(known.image_bgr), [], []
     for frame in source.frames(Position(frame=chosen[0]), Position(frame=chosen[-1] + 1)):
         if frame.index in wanted and frame.image_bgr is not None:
             image = pipeline.reduced(frame.image_bgr)
             frames.append(meter.measure(image).evened_out(image))
-            is_free.append(~_covered(*bodies[frame.index], scene, pipeline.size_wh))
+            hidden.append(_hidden_by(*bodies[frame.index], scene, pipeline.size_wh))
     if len(frames) < FEWEST_FREE:
         return None
-    frames, is_free = np.stack(frames), np.stack(is_free)
-    is_seen = np.count_nonzero(is_free, axis=0) >= FEWEST_FREE
-    _fill(frames, is_free)
+    frames, hidden = np.stack(frames), np.stack(hidden)
+    fewest = np.partition(hidden, FEWEST_FREE - 1, axis=0)[FEWEST_FREE - 1]
+    is_seen = fewest < _HIDDEN
+    _fill(frames, hidden <= fewest)
     background = MedianBackground(1.0)
     background.learn(frames)
     seen = background.empty
@@ -81,17 +87,29 @@ def behind_people(
     )
 
 
-def _covered(centres: np.ndarray, heights: np.ndarray, scene: Scene, size_wh: tuple[int, int]) -> np.ndarray:
-    """(h, w) bool: where people of `body_centres` are, in a picture of some size."""
+def _hidden_by(
+    centres: np.ndarray, heights: np.ndarray, scene: Scene, size_wh: tuple[int, int]
+) -> np.ndarray:
+    """(h, w) uint8: how many people of `body_centres` may cover each pixel of a picture of some size;
+    `_HIDDEN` where one does for certain."""
+    n_people = np.zeros(size_wh[::-1], np.int32)
+    for place in _places(_MAY_COVER, centres, heights, scene, size_wh):
+        n_people[place] += 1
+    hidden = np.minimum(n_people, _HIDDEN - 1).astype(np.uint8)
+    for place in _places(_COVERS, centres, heights, scene, size_wh):
+        hidden[place] = _HIDDEN
+    return hidden
+
+
+def _places(reach, centres, heights, scene: Scene, size_wh: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of what lies within a reach beside, above and below of bodies, in person heights."""
+    beside, above, below = reach
     scale = np.array(size_wh) / scene.size_wh
-    reach = heights[:, None] * [_BESIDE, _ABOVE], heights[:, None] * [_BESIDE, _BELOW]
-    # not beyond what OpenCV can draw, however large a box
-    first = np.clip(np.floor((centres - reach[0]) * scale), -1, size_wh).astype(int)
-    last = np.clip(np.ceil((centres + reach[1]) * scale), -1, size_wh).astype(int)
-    covered = np.zeros(size_wh[::-1], np.uint8)
-    for corner, opposite in zip(first.tolist(), last.tolist(), strict=True):
-        cv2.rectangle(covered, corner, opposite, 1, cv2.FILLED)
-    return covered.view(bool)
+    first = np.floor((centres - heights[:, None] * [beside, above]) * scale)
+    last = np.ceil((centres + heights[:, None] * [beside, below]) * scale)
+    edges = np.clip(np.hstack([first, last + 1]), 0, np.tile(size_wh, 2)).astype(int)
+    for left, top, right, bottom in edges.tolist():
+        yield slice(top, bottom), slice(left, right)
 
 
 def _fill(frames: np.ndarray, is_free: np.ndarray) -> None:

@@ -95,6 +95,23 @@ class TestBehindPeople:
         assert (view.image_bgr[~view.is_proven] == pipeline.view.image_bgr[~view.is_proven]).all()
         assert of_sitter(view.threshold).mean() < 30
 
+    def test_at_the_feet_of_who_never_leaves_fewest_people_tell(self, street, sat_on):
+        folder, boxes = sat_on
+        always = np.array([[100.0, 1.0, 9.0, 22.0]])  # may cover the upper half of the sitter
+        boxes = [np.vstack([people, always]) for people in boxes]
+        pipeline, view = found(street, annotated(street, folder, boxes))
+        truth = of_sitter(pipeline.reduced(cv2.imread(str(folder / "0008.jpg"))))
+        assert of_sitter(view.is_proven).all()
+        assert difference(of_sitter(view.image_bgr), truth) < 6
+
+    @pytest.mark.parametrize(("y", "covered"), [(17.0, slice(4)), (30.0, slice(-4, None))])
+    def test_behind_who_never_leaves_nothing_is_known(self, street, sat_on, y, covered):
+        folder, boxes = sat_on
+        boxes = [np.vstack([people, [[100.0, y, 9.0, 22.0]]]) for people in boxes]
+        _, view = found(street, annotated(street, folder, boxes))
+        assert of_sitter(view.is_proven).any()
+        assert not of_sitter(view.is_proven)[covered].any()
+
     def test_without_a_free_frame_nothing_is_known(self, street, sat_on, is_there):
         dataset = annotated(street, *sat_on, is_annotated=is_there)
         assert found(street, dataset)[1] is None

@@ -13,8 +13,10 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
   before its first key frame (of a stream cut anywhere, or hidden by an MP4 edit list) has no number.
 - When the size changes within a video, OpenCV 4.13 and later bring the frame to the first size by themselves,
   earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
-- OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264 and MPEG-2, and call it a
-  success; earlier versions decode them. A file that shows this is refused, a stream is not examined.
+- OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264, MPEG-2, MPEG-4 and DV, and
+  call it a success, whatever its properties and options are: FFmpeg 8 does not convert what is flagged as
+  interlaced to what is not. Earlier versions decode them. A file that shows this is refused, a stream is not
+  examined.
 - OpenCV tells the shape of a file's pixels, but returns them as they are kept: `capture` makes them square.
 - OpenCV 4.10 reads an AVI file no further than its header announces.
 

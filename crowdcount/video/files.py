@@ -271,7 +271,8 @@ def _is_stuck(capture: Capture, image: np.ndarray, packets: Capture) -> bool:
     """Whether the first frames come out all alike although their packets say that the picture changes.
 
     ``image`` is the first one; the rest is read from ``capture`` up to the first that differs, mostly the
-    second. A frame that repeats the one before takes few bytes (half a byte per 16x16 block at most).
+    second. A frame that repeats the one before takes few bytes (half a byte per 16x16 block at most), or
+    differs in few bytes from it where both are key frames.
     """
     alike = 1
     while alike < _ALIKE and capture.grab():
@@ -280,12 +281,25 @@ def _is_stuck(capture: Capture, image: np.ndarray, packets: Capture) -> bool:
         alike += 1
     height, width = image.shape[:2]
     few_bytes = height * width / 512 + 200
+    last_key = None
     for _ in range(alike):
-        if packets.grab() and not packets.is_key():
-            packet = packets.image()
-            if packet is not None and packet.size > few_bytes:
-                return True
+        packet = packets.image() if packets.grab() else None
+        if packet is None:
+            continue
+        key = packet if packets.is_key() else None
+        changed = packet.size
+        if key is not None:
+            changed = 0 if last_key is None else _differing_bytes(key, last_key)
+        if changed > few_bytes:
+            return True
+        last_key = key
     return False
+
+
+def _differing_bytes(one: np.ndarray, other: np.ndarray) -> int:
+    """In how many places two packets (1, n) uint8 differ; what one is longer by is left out."""
+    shared = min(one.size, other.size)
+    return np.count_nonzero(one[0, :shared] != other[0, :shared])
 
 
 def check_file(path: Path) -> None:

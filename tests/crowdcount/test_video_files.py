@@ -3,9 +3,10 @@
 Those in clips/ hold numbered frames in forms that OpenCV cannot write: reordered.mkv (60 frames, H.264 with
 B-frames, key frames 30 apart), paused.mkv (50 frames of such a video, after 20 a pause of 12 s, after 30 the
 next ten are left out), shifted.avi (40 frames, MPEG-4 with B-frames, whose time stamps are one frame late and
-end with a 0), interlaced.ts (6 frames, MPEG-2), motion.mp4 (40 frames of H.264, 25 a second, after 30 a pause
-of 10 minutes, which the announced mean rate includes), clocked.mkv (40 such frames without a pause, with a
-clock of 1000 a second as the announced rate) and wide.mkv (12 frames of 128x48 pixels, half as wide as tall).
+end with a 0), interlaced.ts (6 frames, MPEG-2), intra.ts (the same in key frames alone), motion.mp4 (40
+frames of H.264, 25 a second, after 30 a pause of 10 minutes, which the announced mean rate includes),
+clocked.mkv (40 such frames without a pause, with a clock of 1000 a second as the announced rate) and wide.mkv
+(12 frames of 128x48 pixels, half as wide as tall).
 """
 
 import contextlib
@@ -359,16 +360,17 @@ def test_size_change_in_a_video_is_brought_to_the_first_size(tmp_path):
     assert_numbered(frames)
 
 
-def test_interlaced_video_is_read_or_refused_but_never_garbage():
+@pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
+def test_interlaced_video_is_read_or_refused_but_never_garbage(name):
     """OpenCV 4.13 and later give unwritten memory for it."""
     if OPENCV_VERSION < (4, 13):
-        with open_source(CLIPS / "interlaced.ts") as source:
+        with open_source(CLIPS / name) as source:
             frames = list(source.frames())
         assert len(frames) == 6
         assert_numbered(frames)
     else:
-        with pytest.raises(VideoError, match=r"interlaced\.ts decodes to one and the same picture.*<4\.13"):
-            open_source(CLIPS / "interlaced.ts")
+        with pytest.raises(VideoError, match=rf"{name} decodes to one and the same picture.*<4\.13"):
+            open_source(CLIPS / name)
 
 
 def test_pixels_are_made_square():
@@ -400,11 +402,12 @@ def test_senseless_shapes_of_pixels_are_passed_over(monkeypatch, ratio):
         assert source.info.size_wh == (128, 48)
 
 
-def test_still_video_is_no_failure(tmp_path):
-    path = tmp_path / "a.mp4"
-    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter_fourcc(*"mp4v"), 25, SIZE_WH)
+@pytest.mark.parametrize(("fourcc", "shown"), [("mp4v", np.zeros((48, 64, 3), np.uint8)), ("MJPG", draw(7))])
+def test_still_video_is_no_failure(tmp_path, fourcc, shown):
+    path = tmp_path / "a.avi"
+    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter_fourcc(*fourcc), 25, SIZE_WH)
     for _ in range(30):
-        writer.write(np.zeros((48, 64, 3), np.uint8))
+        writer.write(shown)
     writer.release()
     with open_source(path) as source:
         assert len(list(source.frames())) == 30

@@ -73,8 +73,13 @@ class Capture:
         return resized(image, (width, len(image)), cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
 
     def _told_pixel_width(self) -> float:
-        """Width of a pixel over its height as the video tells it; 1 where it tells none, or nonsense."""
+        """Width of a pixel over its height as the video tells it; 1 where it tells none, or nonsense.
+
+        OpenCV turns a picture that is to be shown turned, but tells the shape that its pixels have before.
+        """
         width, height = (self._capture.get(side) for side in (cv2.CAP_PROP_SAR_NUM, cv2.CAP_PROP_SAR_DEN))
+        if self._capture.get(cv2.CAP_PROP_ORIENTATION_META) in (90, 270):
+            width, height = height, width
         is_sound = width > 0 and height > 0 and 1 / _WIDEST_PIXEL <= width / height <= _WIDEST_PIXEL
         return width / height if is_sound else 1.0
 

@@ -54,6 +54,23 @@ def patch_avi_header(path: Path, **fields: int) -> None:
     path.write_bytes(data)
 
 
+def tell(monkeypatch, told: dict[int, float]) -> None:
+    """Let every capture that is opened tell these properties."""
+
+    class Video:
+        def __init__(self, *arguments):
+            self._video = opened(*arguments)
+
+        def __getattr__(self, name):
+            return getattr(self._video, name)
+
+        def get(self, number):
+            return told[number] if number in told else self._video.get(number)
+
+    opened = cv2.VideoCapture
+    monkeypatch.setattr(cv2, "VideoCapture", Video)
+
+
 def thin_out(path: Path, every: int) -> None:
     """Leave but every n-th frame in an AVI file, and empty chunks for the others, as recorders do that keep a
     rate which their camera does not reach."""
@@ -382,22 +399,17 @@ def test_pixels_are_made_square():
     assert {frame.image_bgr.shape for frame in frames + sampled} == {(48, 64, 3)}
 
 
+@pytest.mark.parametrize(("shown", "size_wh"), [(90, (256, 48)), (180, SIZE_WH), (270, (256, 48))])
+def test_pixels_of_a_turned_picture_are_turned_too(monkeypatch, shown, size_wh):
+    """wide.mkv, as if its 128x48 pixels had been 48x128 before they were turned."""
+    tell(monkeypatch, {cv2.CAP_PROP_ORIENTATION_META: shown})
+    with open_source(CLIPS / "wide.mkv") as source:
+        assert source.info.size_wh == size_wh
+
+
 @pytest.mark.parametrize("ratio", [(0, 1), (1, 0), (-1, -1), (9, 1), (1, 9), (math.nan, 1)])
 def test_senseless_shapes_of_pixels_are_passed_over(monkeypatch, ratio):
-    told = dict(zip((cv2.CAP_PROP_SAR_NUM, cv2.CAP_PROP_SAR_DEN), ratio, strict=True))
-
-    class Video:
-        def __init__(self, *arguments):
-            self._video = opened(*arguments)
-
-        def __getattr__(self, name):
-            return getattr(self._video, name)
-
-        def get(self, number):
-            return told[number] if number in told else self._video.get(number)
-
-    opened = cv2.VideoCapture
-    monkeypatch.setattr(cv2, "VideoCapture", Video)
+    tell(monkeypatch, dict(zip((cv2.CAP_PROP_SAR_NUM, cv2.CAP_PROP_SAR_DEN), ratio, strict=True)))
     with open_source(CLIPS / "wide.mkv") as source:
         assert source.info.size_wh == (128, 48)
 

@@ -136,16 +136,15 @@ class FileSource(VideoSource):
         index = next(wanted, None)
         keys = deque([0])  # the frames from which a seek may decode
         try:
-            for number, (stamp_s, is_key) in enumerate(self._packets_in_order()):
-                if is_key:
-                    keys.append(number)
-                while len(keys) > 1 and keys[1] <= number - _BEFORE_SEEK:
-                    keys.popleft()
-                if number == index:
-                    found.append(Landmark(number, stamp_s, keys[0]))
-                    index = next(wanted, None)
-                    if index is None:
-                        break
+            with self._packets() as packets:
+                for number, (stamp_s, is_key) in enumerate(self._packets_in_order(packets)):
+                    if is_key:
+                        keys.append(number)
+                    while len(keys) > 1 and keys[1] <= number - _BEFORE_SEEK:
+                        keys.popleft()
+                    if number == index:  # and on to the end: times that come again there mislead seeks
+                        found.append(Landmark(number, stamp_s, keys[0]))
+                        index = next(wanted, None)
         except NotOneToOneError:
             return None
         return found
@@ -187,21 +186,34 @@ class FileSource(VideoSource):
     def _find(self, start: Position) -> Landmark | None:
         """The frame at ``start``, from the packets alone: some 3 µs per frame.
 
-        None when these do not tell, or when the start is near: then decoding up to it is exact.
+        None when these do not tell, a seek leads elsewhere, or the start is near: decoding up to it is exact.
         """
         if start.time_s is not None and self._given_fps is not None:
             start = Position(frame=int(start.time_s * self._given_fps))  # or one more
         if start.reached(_NEAR, _NEAR * self._interval_s):
             return None
-        with suppress(NotOneToOneError):
-            for index, (stamp_s, _) in enumerate(self._packets_in_order()):
+        with suppress(NotOneToOneError), self._packets() as packets:
+            for index, (stamp_s, _) in enumerate(self._packets_in_order(packets)):
                 if start.reached(index, stamp_s - self._origin_s):
-                    return Landmark(index, stamp_s, key=0)
+                    return Landmark(index, stamp_s, key=0) if self._leads_to(packets, stamp_s) else None
         return None
 
-    def _packets_in_order(self) -> Iterator[tuple[float, bool]]:
+    def _leads_to(self, packets: Capture, stamp_s: float) -> bool:
+        """Whether a seek to a stamp (s) leads to the packet that was read last, not to another of its time.
+
+        Where recordings were put together as they are, times come again, and a seek ends in any of them.
+        """
+        last_s, last = packets.stamp_s(), packets.image()
+        with self._packets() as sought:
+            sought.go_to(max(stamp_s - 1, 0))
+            while sought.grab():
+                if sought.stamp_s() == last_s:
+                    return np.array_equal(sought.image(), last)
+        return False
+
+    def _packets_in_order(self, packets: Capture) -> Iterator[tuple[float, bool]]:
         """Time stamp (s) of each frame in order, and whether it is a key frame, from the packets, but for the
-        last `REORDER` ones.
+        last `REORDER` ones. ``packets`` is read as far as that needs.
 
         NotOneToOneError unless the packets prove to be the frames one to one: all read without failure,
         their stamps distinct, the first ones equal to those of the frames as decoded.
@@ -210,17 +222,16 @@ class FileSource(VideoSource):
             decoded = list(itertools.islice(_stamps(capture), REORDER))
         waiting: list[tuple[float, bool]] = []
         last_s, n_passed = -math.inf, 0
-        with self._packets() as packets:
-            while packets.grab():
-                heapq.heappush(waiting, (packets.stamp_s(), packets.is_key()))
-                if len(waiting) <= REORDER:
-                    continue
-                stamp_s, is_key = heapq.heappop(waiting)
-                if stamp_s - last_s < SHORTEST_S or (n_passed < REORDER and stamp_s != decoded[n_passed]):
-                    raise NotOneToOneError
-                yield stamp_s, is_key
-                last_s = stamp_s
-                n_passed += 1
+        while packets.grab():
+            heapq.heappush(waiting, (packets.stamp_s(), packets.is_key()))
+            if len(waiting) <= REORDER:
+                continue
+            stamp_s, is_key = heapq.heappop(waiting)
+            if stamp_s - last_s < SHORTEST_S or (n_passed < REORDER and stamp_s != decoded[n_passed]):
+                raise NotOneToOneError
+            yield stamp_s, is_key
+            last_s = stamp_s
+            n_passed += 1
 
     def _video(self) -> AbstractContextManager[Capture]:
         return self._capture(self._path, cv2.CAP_FFMPEG)

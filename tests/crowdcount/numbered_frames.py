@@ -23,10 +23,10 @@ def number_in(image: np.ndarray) -> int:
     return sum(int(mean > 128) << bit for bit, mean in enumerate(blocks))
 
 
-def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0) -> Path:
+def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0, first: int = 0) -> Path:
     writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter_fourcc(*fourcc), fps, SIZE_WH)
     assert writer.isOpened()
-    for number in range(count):
+    for number in range(first, first + count):
         writer.write(draw(number))
     writer.release()
     return path

@@ -260,6 +260,22 @@ def test_seeking_is_not_tried_where_packets_are_not_the_frames(monkeypatch):
     assert_numbered(frames)
 
 
+def test_seeking_is_not_tried_where_times_come_again(tmp_path, monkeypatch):
+    """As in recordings that were put together with `cat`."""
+    monkeypatch.setattr(files, "_NEAR", 0)
+    parts = [write_video(tmp_path / f"{first}.ts", 90, "MPG2", first=first) for first in (0, 90)]
+    path = tmp_path / "both.ts"
+    path.write_bytes(b"".join(part.read_bytes() for part in parts))
+    with open_source(path) as source:
+        frames = list(source.frames())
+        assert indices(frames) == list(range(180))
+        assert_numbered(frames)
+        assert summary(source.frames(start=Position(frame=45))) == summary(frames[45:])
+        assert source.landmarks([45]) is None
+    with open_source(parts[0]) as source:
+        assert source._find(Position(frame=45)) is not None
+
+
 @pytest.mark.parametrize("fourcc", ["MJPG", "mp4v"])  # every frame a key frame, and every twelfth
 def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, fourcc):
     with open_source(write_video(tmp_path / "a.avi", 200, fourcc)) as source:

@@ -1,5 +1,6 @@
 """Still images as a source."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from .positions import Position
 from .source import Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, size_wh
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+#: In the data of a JPEG, FF is followed by 0 or the number of a restart; FF and anything else is a marker.
+_JPEG_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]", re.DOTALL)
 
 
 class ImageSource(VideoSource):
@@ -63,9 +67,18 @@ def _read_image(path: Path) -> np.ndarray | None:
     """(H, W, 3) uint8 BGR image of a file, None if it is missing, damaged or cut off."""
     try:
         data = path.read_bytes()
-        # OpenCV 4.10 fills what a cut-off JPEG lacks with grey. It lacks an end marker behind the last scan.
-        if data.startswith(b"\xff\xd8") and data.rfind(b"\xff\xd9") < data.rfind(b"\xff\xda"):
+        if data.startswith(b"\xff\xd8") and _is_cut_off(data):  # OpenCV 4.10 fills what is missing with grey
             return None
         return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None
     except (OSError, cv2.error):
         return None
+
+
+def _is_cut_off(jpeg: bytes) -> bool:
+    """Whether a JPEG lacks its end marker; what a phone appends to that, as a video, is not looked at."""
+    place = 2
+    while marker := _JPEG_MARKER.search(jpeg, place):
+        if marker[0] == b"\xff\xd9":
+            return False
+        place = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2])
+    return True

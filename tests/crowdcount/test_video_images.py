@@ -67,6 +67,21 @@ def test_images_that_differ_or_fail(tmp_path):
     assert indices(sample) == [1, 4, 5][: len(sample)]
 
 
+@pytest.mark.parametrize("progressive", [0, 1])
+def test_jpeg_with_a_video_behind_it(tmp_path, progressive):
+    """As phones write; whatever stands there, the picture is whole or cut off."""
+    jpeg = cv2.imencode(".jpg", draw(5), [cv2.IMWRITE_JPEG_PROGRESSIVE, progressive])[1].tobytes()
+    thumbnail = b"\xff\xe1" + (len(jpeg) + 2).to_bytes(2) + jpeg  # as EXIF holds one
+    path = tmp_path / "a.jpg"
+    path.write_bytes(jpeg[:2] + thumbnail + jpeg[2:] + b"video \xff\xda of the moments before")
+    with open_source(path) as source:
+        (frame,) = source.frames()
+    assert number_in(frame.image_bgr) == 5
+    path.write_bytes(jpeg[:2] + thumbnail + jpeg[2:-99])
+    with pytest.raises(VideoError, match="holds no image that can be read"):
+        open_source(path)
+
+
 def test_folder_that_may_not_be_read(tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))

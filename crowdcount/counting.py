@@ -29,8 +29,6 @@ from .video import (
     read_ahead,
 )
 
-#: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
-ASSUMED_RATE = 1.0
 #: Frames that are decoded ahead in a second thread.
 _AHEAD = 4
 
@@ -93,7 +91,7 @@ class Counting:
         self._passes = passes
         self._latest = latest
         self._start, self._end, self.every = window
-        self.rate = (source.info.fps or ASSUMED_RATE) / self.every
+        self.rate = source.info.rate / self.every
         self.directions = directions
         self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
@@ -129,7 +127,7 @@ class Counting:
         """
         if self.info.frame_count is None:
             return False
-        end_s = self._expected_end / (self.info.fps or ASSUMED_RATE)
+        end_s = self._expected_end / self.info.rate
         return is_short(rows, self.expected_frames) and is_short(last.time_s, end_s)
 
     @property
@@ -141,8 +139,7 @@ class Counting:
         return min(ends, default=None)
 
     def _number(self, position: Position | Landmark) -> float:
-        rate = self.info.fps or ASSUMED_RATE
-        return position.time_s * rate if position.frame is None else position.frame
+        return position.time_s * self.info.rate if position.frame is None else position.frame
 
     def frames(self, *, ahead: bool | None = None) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails.
@@ -303,7 +300,7 @@ def open_counting(
         if directions:
             if model.directions is None:
                 raise ModelError(NO_DIRECTIONS)
-            check_rate(opened.info.name, (opened.info.fps or ASSUMED_RATE) / every)
+            check_rate(opened.info.name, opened.info.rate / every)
         overview = Overview(opened, choose_scene(scene, model))
         window = start, end, every
         yield Counting(opened, overview, model, window, passes, latest, learning, directions, kept)

@@ -85,4 +85,4 @@ class Overview:
         if learning is None:
             learning = self.learning_frames(pipeline)
         if len(learning) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
-            pipeline.learn(learning)
+            pipeline.learn(learning, self._source.info.length_s)

@@ -201,9 +201,10 @@ class Pipeline:
         cells = range(self._first_cell, self.geometry.n_regions)
         return [[view[view // width == cell] for view in by_view] for cell in cells]
 
-    def learn(self, frames_bgr: Sequence[np.ndarray]) -> None:
-        """Learn the empty scene from frames (H, W, 3) uint8 spread over the footage, reduced or not."""
-        self._segmenter.learn([self.reduced(frame) for frame in frames_bgr])
+    def learn(self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0) -> None:
+        """Learn the empty scene from frames (H, W, 3) uint8 spread over footage of so many seconds, reduced
+        or not; 0 where its length is unknown."""
+        self._segmenter.learn([self.reduced(frame) for frame in frames_bgr], length_s)
 
     def resume(self, n_frames: int, kept_bgr: Iterable[np.ndarray]) -> None:
         """Go on in the middle of the footage: see `Segmenter.resume`; frames as `measure` takes them."""

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from .counting import ASSUMED_RATE, Counting
+from .counting import Counting
 from .jobs import CountJob, Show
 from .model import CounterModel
 from .results import CountSummary, clock, print_note
+from .video import ASSUMED_RATE
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm.training import AlarmTraining

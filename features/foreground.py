@@ -2,13 +2,15 @@
 
 The background is the per-pixel median of frames spread over the footage with a per-pixel noise level
 (`MedianBackground`), so that people who stand still from the first frame on are foreground; for counts in any
-scene, where crowds pass, it is what is seen between them (`settle`). It is learnt anew from the last twenty
-minutes now and then, never updated frame by frame: on Mall the leak of half-detected people into a running
-average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic 2004) costs far more time
-and counts no better (docs/decisions/2026-11-20-speed.md). `Segmenter` sees the background in the light of the
-moment, notices sudden changes of it and a moved camera, and learns the background anew after either.
+scene, where crowds pass, it is what is seen between them (`settle`). In long footage it is learnt anew from
+the last twenty minutes now and then, never updated frame by frame: on Mall the leak of half-detected people
+into a running average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic 2004)
+costs far more time and counts no better (docs/decisions/2026-11-20-speed.md). `Segmenter` sees the background
+in the light of the moment, notices sudden changes of it and a moved camera, and learns the background anew
+after either.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,9 @@ from .tones import SATURATED
 ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
+#: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: who
+#: stays for minutes is hidden in what is learnt of twenty of them (docs/decisions/2026-11-22-empty-scene.md).
+ONE_SCENE_S = 3600.0
 #: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
 RESTLESS = 8.0
 #: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
@@ -73,6 +78,8 @@ _BEYOND_WHITE = 5 * 255
 _ANYTHING = 255
 #: Columns and rows of blocks in which it may rain; how far fast limbs of people may be from where they were.
 _BLOCKS, _LIMBS = (8, 6), np.ones((15, 15), np.uint8)
+#: Frames that are kept between one learning and the next.
+_HALF = LEARNING_FRAMES // 2
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
 _AT_A_TIME = 1 << 12
 
@@ -170,7 +177,7 @@ class MedianBackground:
         self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (DEVIATIONS, 10, 0.0)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
-        self._due = MIN_LEARNING_FRAMES
+        self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.empty = self.known = self.meter = self._steadier = None
         self.n_frames = 0
 
@@ -189,14 +196,23 @@ class MedianBackground:
             return frame_bgr
         return cv2.GaussianBlur(self._steadier.steady(frame_bgr), (3, 3), 0)
 
-    def learn(self, frames: np.ndarray, for_now: bool = False) -> None:
+    def learn(self, frames: np.ndarray, length_s: float = 0.0, for_now: bool = False) -> None:
         """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
 
         `for_now`: they are of one moment. Who stands there would leave a ghost behind: it is learnt anew as
         soon as `MIN_LEARNING_FRAMES` are kept, then with twice as many, until the window is full.
+        `length_s`: they are spread over so many seconds of footage, which begins now. Up to `ONE_SCENE_S`,
+        the scene is not learnt anew before its end.
         """
         self._window.clear()
+        self._n_kept = 0
         self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
+        if length_s <= ONE_SCENE_S and not self._any_scene:
+            n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
+            self._due = max(self._due, n_halves * _HALF)
+        self._learn(frames)
+
+    def _learn(self, frames) -> None:
         image = median_of(frames)
         known, light = _as_coloured(self.known, image)
         if known is not None and _is_another(light):
@@ -245,6 +261,11 @@ class MedianBackground:
         other.n_frames = self.n_frames
         return other
 
+    def resume(self, n_frames: int, n_kept: int) -> None:
+        """Go on as if `n_frames` frames had been seen, the last `n_kept` of those to be kept not yet."""
+        self.n_frames = n_frames
+        self._n_kept = n_frames // self._window_step - n_kept
+
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
         self.n_frames += 1
@@ -255,16 +276,14 @@ class MedianBackground:
 
         Black frames and the like take part in the first alone."""
         self._window.append(evened_bgr)
-        if len(self._window) < self._due:
+        self._n_kept += 1
+        if self._n_kept < self._due:
             return
-        window = list(self._window)
-        shown = [frame for frame in window if not shows_nothing(frame)]
-        self._window.clear()
+        shown = [frame for frame in self._window if not shows_nothing(frame)]
         if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
-            self.learn(np.stack(shown))
-        is_full = len(window) == LEARNING_FRAMES
-        self._window.extend(window[LEARNING_FRAMES // 2 :] if is_full else window)
-        self._due = LEARNING_FRAMES if is_full else min(2 * len(window), LEARNING_FRAMES)
+            self._learn(np.stack(shown))
+        is_full = len(self._window) == LEARNING_FRAMES
+        self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
 
     def segment(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
@@ -297,9 +316,9 @@ def kept_frames(n_frames: int, rate: float) -> list[int]:
 
     They are those from which the background was learnt last, and those that were kept since.
     """
-    step, half = window_step(rate), LEARNING_FRAMES // 2
+    step = window_step(rate)
     n_kept = n_frames // step
-    first = half * max(0, (n_kept - LEARNING_FRAMES) // half)
+    first = _HALF * max(0, (n_kept - LEARNING_FRAMES) // _HALF)
     return [step * (k + 1) - 1 for k in range(first, n_kept)]
 
 
@@ -518,7 +537,9 @@ class Segmenter:
         """The picture (H, W, 3) uint8 of that, against which the light is judged."""
         return None if self.empty is None else self.empty.image_bgr
 
-    def learn(self, frames_bgr: Sequence[np.ndarray], for_now: bool = False) -> None:
+    def learn(
+        self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0, for_now: bool = False
+    ) -> None:
         """Learn the empty scene from frames spread over the footage.
 
         Parameters
@@ -526,8 +547,10 @@ class Segmenter:
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
             Black ones and the like are left out, unless all are. Of more than `LEARNING_FRAMES`, every
             second, third, … is used; of footage of day and night, those coloured like the first, or grey.
+        length_s : float
+            Seconds of footage that they are spread over, 0 where unknown; see `MedianBackground.learn`.
         for_now : bool
-            They are of one moment, see `MedianBackground.learn`.
+            They are of one moment, see there too.
         """
         frames_bgr = coloured_alike(showing_something(frames_bgr))
         if not for_now:
@@ -546,7 +569,7 @@ class Segmenter:
         if self._home is None and self._moved and self.empty is not None:
             self._home, self._model = self._model, self._model.for_another_view()
         self._model.known = self._known if self._keeps_known and not self._moved else None
-        self._model.learn(self._model.steadied(frames), for_now)
+        self._model.learn(self._model.steadied(frames), length_s, for_now)
         self._light = self._light_in_turn = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)
@@ -581,9 +604,9 @@ class Segmenter:
         kept_bgr : sequence of (H, W, 3) uint8
             Those of them that `kept_frames` names.
         """
+        self._model.resume(n_frames, len(kept_bgr))
         for frame in kept_bgr:
             self._keep(self._model.steady(frame))
-        self._model.n_frames = n_frames
         self._n_frames = n_frames - 1
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:

@@ -11,7 +11,6 @@ import numpy as np
 
 from features.foreground import EmptyScene
 
-from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset
 from ..overview import Overview
@@ -19,7 +18,7 @@ from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
 from ..storage import csv_lines
-from ..video import Frame, Position, check_window, open_source, read_ahead
+from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.
 KIND = "alarm"
@@ -142,7 +141,7 @@ def open_measuring(
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)
-        rate = (opened.info.fps or ASSUMED_RATE) / every
+        rate = opened.info.rate / every
         pipeline = Pipeline(overview.scene, rate, GRIDS, person_height=person_height)
 
         def measured(frame: Frame) -> MeasuredFrame:

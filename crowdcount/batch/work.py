@@ -14,14 +14,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from .. import __version__
-from ..counting import ASSUMED_RATE, choose_scene, is_short, make_pipeline, open_counting
+from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors, load_arrays, save_arrays
-from ..video import Landmark, Position, open_source
+from ..video import ASSUMED_RATE, Landmark, Position, open_source
 from .containers import creation_time
 from .segments import Segment
 
@@ -140,7 +140,7 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
             report(0, None)
             overview = Overview(source, choose_scene(_scene(job.scene, job.scene_digest), model))
             report(0, None)
-            rate = (source.info.fps or ASSUMED_RATE) / job.every
+            rate = source.info.rate / job.every
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
         overview.scene.save(kept_scene)
         places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]

@@ -9,7 +9,7 @@ import numpy as np
 from features.motion import LOW_RATE_FPS
 from models import Copies
 
-from ..counting import ASSUMED_RATE, check_rate, make_pipeline
+from ..counting import check_rate, make_pipeline
 from ..errors import DatasetError, ModelError
 from ..model import CounterModel
 from ..overview import Overview
@@ -143,7 +143,7 @@ def measure(
             )
         return _ready_made(dataset, wanted)
     with open_source(dataset.source, fps=dataset.fps) as source:
-        rate = source.info.fps or ASSUMED_RATE
+        rate = source.info.rate
         if directions:
             check_rate(source.info.name, rate)
             check_directions(dataset)

@@ -12,7 +12,6 @@ from models import transductive_design
 from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
-from ..counting import ASSUMED_RATE
 from ..errors import DatasetError
 from ..marking import write_heads_page
 from ..overview import Overview
@@ -99,7 +98,7 @@ def suggest(
         overview = Overview(source, scene)
         while True:
             every = max(1, math.ceil(length / most))
-            pipeline = Pipeline(overview.scene, (source.info.fps or ASSUMED_RATE) / every)
+            pipeline = Pipeline(overview.scene, source.info.rate / every)
             overview.teach(pipeline)
             found, rows, n_seen = _measured(source, pipeline, every, 2 * most, length, progress)
             if n_seen <= 2 * most and (every == 1 or n_seen >= most // 2):

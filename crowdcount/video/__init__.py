@@ -39,9 +39,10 @@ from .files import FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
 from .live import LiveSource, is_camera
 from .positions import Landmark, Position, check_window, parse_position
-from .source import Frame, SourceInfo, VideoSource, spread
+from .source import ASSUMED_RATE, Frame, SourceInfo, VideoSource, spread
 
 __all__ = [
+    "ASSUMED_RATE",
     "IMAGE_SUFFIXES",
     "Frame",
     "Landmark",

@@ -53,7 +53,7 @@ class ImageSource(VideoSource):
             yield index, self._time(index), lambda path=path: _read_image(path)
 
     def _time(self, index: int) -> float:
-        return index / (self.info.fps or 1.0)
+        return index / self.info.rate
 
 
 def images_among(paths: Iterable[Path]) -> list[Path]:

@@ -14,6 +14,8 @@ from ..errors import VideoError
 from .capture import Capture
 from .positions import Landmark, Position, check_window
 
+#: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
+ASSUMED_RATE = 1.0
 DEFAULT_FPS = 25.0  # times frames where a container has neither usable time stamps nor a usable rate
 
 # A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
@@ -57,6 +59,16 @@ class SourceInfo:
     fps: float | None
     frame_count: int | None
     opened: datetime | None = None
+
+    @property
+    def rate(self) -> float:
+        """Frames per second, `ASSUMED_RATE` where none is known."""
+        return self.fps or ASSUMED_RATE
+
+    @property
+    def length_s(self) -> float:
+        """About how long it is, seconds; 0 where that is unknown."""
+        return (self.frame_count or 0) / self.rate
 
     @property
     def is_live(self) -> bool:

@@ -349,7 +349,7 @@ class TestKnownScene:
     def test_is_the_one_learnt_first_but_of_one_moment(self, monkeypatch, for_now):
         monkeypatch.setattr(foreground, "ABSORPTION_S", 30.0)  # every tenth frame is kept
         camera, segmenter = Camera(), Segmenter(HIGH, ROI)
-        segmenter.learn([camera() for _ in range(MIN_LEARNING_FRAMES)], for_now)
+        segmenter.learn([camera() for _ in range(MIN_LEARNING_FRAMES)], for_now=for_now)
         for k in range(620):
             segmenter.apply(camera(*([self.SITTER] if k % 50 >= 10 else [])))
         found = segmenter.apply(camera(self.SITTER)).mask
@@ -371,6 +371,47 @@ class TestResuming:
         np.testing.assert_array_equal(part.reference_bgr, whole.reference_bgr)
         for frame in clip[260:]:
             np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)
+
+    @pytest.mark.parametrize(
+        ("length_s", "any_scene", "learnt_at"),
+        [(0.0, False, [240, 360]), (24.1, False, [360]), (90.1, False, [240, 360]), (24.1, True, [240, 360])],
+        ids=["unknown length", "short", "long", "any scene"],
+    )
+    def test_short_footage_has_one_scene(self, monkeypatch, length_s, any_scene, learnt_at):
+        """Every 4th frame is kept, so 60 of the first 240 frames, and 30 more of each 120."""
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / HIGH)
+        monkeypatch.setattr(foreground, "ONE_SCENE_S", 90.0)
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, any_scene)
+        segmenter.learn([camera() for _ in range(20)], length_s)
+        found, empty = [], segmenter.empty
+        for k in range(400):
+            segmenter.apply(camera())
+            if segmenter.empty is not empty:
+                found.append(k + 1)
+                empty = segmenter.empty
+        assert found == learnt_at
+
+    def test_in_footage_longer_than_told_it_learns_when_all_of_that_is_over(self, monkeypatch):
+        """Every 4th frame is kept; of 400 frames it is told 300, so the scene is learnt anew at 360."""
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / HIGH)
+        camera = Camera()
+        clip = [camera(person_mask(k % 150, 100), gain=1 + k / 5000) for k in range(400)]
+        whole, part = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI)
+        for segmenter in (whole, part):
+            segmenter.learn(clip[:100:5], length_s=300 / HIGH)
+        first = whole.empty
+        learnt_at = []
+        for k, frame in enumerate(clip):
+            before = whole.empty
+            whole.apply(frame)
+            if whole.empty is not before:
+                learnt_at.append(k + 1)
+        assert learnt_at == [360]
+        part.resume(330, [clip[k] for k in kept_frames(330, HIGH)])
+        assert np.array_equal(part.reference_bgr, first.image_bgr)
+        for frame in clip[330:]:
+            part.apply(frame)
+        np.testing.assert_array_equal(part.reference_bgr, whole.reference_bgr)
 
 
 class TestLight:

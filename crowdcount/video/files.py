@@ -35,6 +35,7 @@ _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it 
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
+_FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
@@ -93,7 +94,7 @@ class FileSource(VideoSource):
         announced = self.info.frame_count or 0
         if announced > _LONG and self._length_s is not None:
             frames = self._sample_by_seeking(n, self._length_s, reduce)
-            if len(frames) > n // 2:
+            if frames:
                 return frames
         frames, count = self._sample_in_order(n, announced, reduce)
         if announced < 0.9 * count or (n - 1) * announced // n >= count:
@@ -102,17 +103,19 @@ class FileSource(VideoSource):
 
     def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
         """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
-        frames = []
+        frames, n_failed = [], 0
         with self._video() as capture:
             for k in range(n):
-                if k - len(frames) >= n - n // 2:  # too many are missed: everything will be decoded
-                    break
+                if k - len(frames) >= n - n // 2 or n_failed > n * _FAILED_SEEKS:
+                    return []  # everything will be decoded
                 wanted_s = k / n * duration_s
                 capture.go_to(wanted_s)
-                if not capture.grab() or (image := capture.image()) is None:
+                if not capture.grab():
+                    n_failed += 1
                     continue
+                image = capture.image()
                 found_s = capture.stamp_s() - self._origin_s
-                if abs(found_s - wanted_s) < duration_s / n / 2:
+                if image is not None and abs(found_s - wanted_s) < duration_s / n / 2:
                     index = round(found_s / self._interval_s)
                     frames.append(self._frame(index, self._time(index, found_s), image, reduce))
         return frames

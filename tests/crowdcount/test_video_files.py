@@ -543,6 +543,53 @@ def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
     assert_numbered(sample)
 
 
+def later(stream: bytes, shift_s: int) -> bytes:
+    """A transport stream with all its clocks, of 90 kHz and 33 bits each, set to later times."""
+    packets = bytearray(stream)
+
+    def shift_stamp(at: int) -> None:  # five bytes: 3, 15 and 15 bits, each followed by a marker
+        high, middle, low = (
+            packets[at],
+            int.from_bytes(packets[at + 1 : at + 3]),
+            int.from_bytes(packets[at + 3 : at + 5]),
+        )
+        stamp = ((high >> 1 & 7) << 30 | middle >> 1 << 15 | low >> 1) + 90_000 * shift_s
+        packets[at] = high & 0xF1 | stamp >> 30 << 1
+        packets[at + 1 : at + 3] = ((stamp >> 15 & 0x7FFF) << 1 | 1).to_bytes(2)
+        packets[at + 3 : at + 5] = ((stamp & 0x7FFF) << 1 | 1).to_bytes(2)
+
+    for start in range(0, len(packets), 188):
+        payload = start + 4
+        if packets[start + 3] & 0x20:  # an adaptation field, with a clock reference or without
+            if packets[payload] and packets[payload + 1] & 0x10:
+                clock = int.from_bytes(packets[payload + 2 : payload + 7]) + (90_000 * shift_s << 7)
+                packets[payload + 2 : payload + 7] = clock.to_bytes(5)
+            payload += 1 + packets[payload]
+        if packets[start + 1] & 0x40 and packets[payload : payload + 4] == b"\0\0\1\xe0":
+            for at, flag in ((payload + 9, 0x80), (payload + 14, 0x40)):
+                if packets[payload + 7] & flag:
+                    shift_stamp(at)
+    return bytes(packets)
+
+
+def test_sample_gives_up_seeking_where_times_jump(tmp_path, monkeypatch):
+    """Each seek into the gap of an hour fails, after it has decoded all that comes before."""
+    parts = [write_video(tmp_path / f"{first}.ts", 90, "MPG2", first=first).read_bytes() for first in (0, 90)]
+    path = tmp_path / "jump.ts"
+    path.write_bytes(parts[0] + later(parts[1], 3600))
+    sought = []
+    monkeypatch.setattr(
+        Capture, "go_to", lambda self, at_s, go=Capture.go_to: sought.append(at_s) or go(self, at_s)
+    )
+    with open_source(path) as source:
+        assert source.info.length_s == pytest.approx(3618, rel=0.01)
+        frames = source.sample(32)
+    assert len(sought) < 8
+    assert len(frames) == 32
+    assert np.diff(indices(frames)).max() < 10
+    assert_numbered(frames)
+
+
 def test_sample_of_a_recording_with_a_long_pause(monkeypatch):
     monkeypatch.setattr(files, "_LONG", 10)
     with open_source(CLIPS / "paused.mkv") as source:

@@ -27,7 +27,7 @@ from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
-from .video import is_camera, open_source
+from .video import is_camera, open_source, refuse_among_images
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .learning.datasets import Dataset
@@ -166,6 +166,8 @@ def plan_counting(
             raise OutputError(f"{who} be written to {path}; count them one by one and choose names with -o")
     for _, path in written:
         refuse_to_replace(path, *sources, *keep)
+        for source in sources:
+            refuse_among_images(path, source)
     return jobs
 
 
@@ -356,6 +358,7 @@ def make_scene(
     for path, suffixes in ((output, SCENE_SUFFIXES), (preview, PICTURE_SUFFIXES), (html, PAGE_SUFFIXES)):
         if path is not None:
             check_writable(path, suffixes)
+            refuse_among_images(path, source)
     is_estimated = not (imported or scene or persons)
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)

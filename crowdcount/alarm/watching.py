@@ -18,6 +18,7 @@ from ..plots import PLOT_SUFFIXES, plot_alarm
 from ..results import open_rows, time_cells
 from ..scene import load_scene
 from ..storage import check_writable, refuse_to_replace, set_aside
+from ..video import refuse_among_images
 from .measuring import KIND, is_table, open_measuring
 
 #: So many seconds without a frame that can be judged are an event, or more where learning a change of light
@@ -245,6 +246,7 @@ def run_alarm(
         check_writable(target, (".csv",))
     if plot is not None:
         refuse_to_replace(plot, source, model, scene, target)
+        refuse_among_images(plot, source)
         check_writable(plot, PLOT_SUFFIXES)
     values = None if plot is None else []
     with watcher.progress() as show:

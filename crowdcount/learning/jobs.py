@@ -12,13 +12,14 @@ from ..pages import PAGE_SUFFIXES
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_to_replace, same_file
+from ..video import refuse_among_images
 from .audit import Audit, audit_labels, write_audit_page, write_audit_table
 from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
 from .explain import explain
 from .fitting import MIN_LABELS
 from .recalibration import Recalibration, recalibrate
-from .suggestion import Suggestion, suggest, write_page, write_pictures, write_suggestions
+from .suggestion import Suggestion, picture_name, suggest, write_page, write_pictures, write_suggestions
 from .training import Evaluation, Training, evaluate, train
 
 #: What stands for the bundled model in the place of a model file's name.
@@ -72,6 +73,7 @@ def suggest_frames(
     if pictures is not None:
         folder = Path(pictures)
         check_writable(next(one for one in (folder, *folder.parents) if one.exists()) / "frame.png")
+        refuse_among_images(folder / picture_name(0), source)
     with watcher.progress() as show:
         show(f"looking at {source}", 0, None, None)
         found = suggest(

@@ -146,13 +146,18 @@ def write_suggestions(suggestions: Sequence[Suggestion], target: str | Path) -> 
             rows.write({"frame": one.frame, "time_s": round(one.time_s, 6), "count": None})
 
 
+def picture_name(frame: int) -> str:
+    """What the picture of a frame is called."""
+    return f"frame-{frame:06d}.png"
+
+
 def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | Path) -> None:
     """Write frames of footage as `frame-000123.png` into a folder, which is made; OutputError, VideoError."""
     with output_errors(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     for one, image in _images(path, suggestions):
         _, encoded = cv2.imencode(".png", image)
-        with atomic_path(Path(folder, f"frame-{one.frame:06d}.png")) as temporary:
+        with atomic_path(Path(folder, picture_name(one.frame))) as temporary:
             temporary.write_bytes(encoded.tobytes())
 
 

@@ -31,8 +31,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import VideoError
-from ..storage import input_errors, is_utf8
+from ..errors import OutputError, VideoError
+from ..storage import input_errors, is_utf8, same_file
 from .ahead import read_ahead
 from .capture import silence_opencv
 from .files import FileSource, check_file
@@ -50,10 +50,12 @@ __all__ = [
     "SourceInfo",
     "VideoSource",
     "check_window",
+    "files_of",
     "is_camera",
     "open_source",
     "parse_position",
     "read_ahead",
+    "refuse_among_images",
     "spread",
 ]
 
@@ -102,9 +104,7 @@ def open_source(
     if reconnect_s and not is_camera(text):
         raise VideoError(f"{text} is neither camera nor stream: it does not break off; leave out reconnect")
     if os.path.isdir(text):
-        with input_errors(text, VideoError):
-            paths = images_among(path for path in Path(text).iterdir() if not path.name.startswith("."))
-        return ImageSource(paths, text, fps)
+        return ImageSource(files_of(text), text, fps)
     if os.path.exists(text):
         check_file(Path(text))
         is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
@@ -112,7 +112,45 @@ def open_source(
     if is_camera(text):
         return LiveSource(int(text), fps, timeout_s, reconnect_s)
     if glob.has_magic(text):
-        folder, name = os.path.split(text)
-        pattern = os.path.join(glob.escape(folder), name) if os.path.isdir(folder) else text
-        return ImageSource(images_among(Path(path) for path in glob.glob(pattern)), text, fps)
+        return ImageSource(files_of(text), text, fps)
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
+
+
+def files_of(source: str | Path | Sequence[Path]) -> list[Path]:
+    """The files of a source: a video, or the images of a folder, a pattern or a list, in their order.
+
+    VideoError when a folder cannot be read.
+    """
+    if not isinstance(source, (str, Path)):
+        return list(source)
+    text = str(source)
+    if os.path.isdir(text):
+        with input_errors(text, VideoError):
+            return images_among(path for path in Path(text).iterdir() if not path.name.startswith("."))
+    if os.path.exists(text):
+        return [Path(text)]
+    return images_among(Path(path) for path in glob.glob(_pattern(text)))
+
+
+def refuse_among_images(picture: str | Path, source: str | Path) -> None:
+    """OutputError when a picture to write is one of the images of a source, or would be from then on."""
+    path = Path(picture)
+    if path.suffix.lower() not in IMAGE_SUFFIXES:
+        return
+    if os.path.isdir(source):
+        is_one = same_file(path.parent, Path(source)) and not path.name.startswith(".")
+    else:
+        is_one = same_file(path, Path(source)) or _matches(path, str(source))
+    if is_one:
+        raise OutputError(f"{path} would be a frame of {source}, which reads the images that are there; "
+                          "choose another folder")
+
+
+def _matches(path: Path, pattern: str) -> bool:
+    return Path(os.path.abspath(path)).match(os.path.abspath(_pattern(pattern)))
+
+
+def _pattern(text: str) -> str:
+    """A pattern, of which the folder may have a name with such characters."""
+    folder, name = os.path.split(text)
+    return os.path.join(glob.escape(folder), name) if os.path.isdir(folder) else text

@@ -252,6 +252,8 @@ class TestPlan:
             ("x.avi --overlay ./x.avi", "x.avi would be written over"),
             ("x.partial.avi --overlay x.avi", "x.partial.avi would be written over"),
             ("x.avi -m m.npz --save-scene m.npz", "m.npz would be written over"),
+            ("count . --plot a.png", "a.png would be a frame of ., which reads the images that are there"),
+            ("count './*.png' --plot ../new/../{here}/a.png", "a.png would be a frame of ./*.png"),
             ("x.avi --plot x.counts.csv", "two results would be written to x.counts.csv"),
             ("x.avi -o x.txt", "a name ending in .csv or .jsonl or .parquet; or give --format"),
             ("x.avi -o x", "or give --format"),
@@ -287,7 +289,7 @@ class TestPlan:
         ],
     )
     def test_usage_errors_come_before_any_work(self, run, here, command, said):
-        code, stdout, stderr = run(command)
+        code, stdout, stderr = run(command.replace("{here}", here.name))
         assert (code, stdout) == (2, "")
         assert said in stderr
         assert only(here) == []
@@ -378,6 +380,8 @@ class TestBadInput:
         (here / "pickle.npz").write_bytes(pickle.dumps(print))
         np.savez(here / "hostile.npz", meta=np.array([print], object), allow_pickle=True)
         (here / "folder").mkdir()
+        (here / "shots").mkdir()
+        cv2.imwrite(str(here / "shots/frame-000001.png"), np.zeros((120, 160, 3), np.uint8))
         rows = {"unknown": "0,1\n99,2", "twice": "0,1\n0,2", "text": "0,many", "less": "0,-1", "few": "0,1"}
         for name, text in rows.items():
             (here / f"{name}.csv").write_text(f"frame,count\n{text}\n")
@@ -407,6 +411,10 @@ class TestBadInput:
             ("street.avi --plot a.doc", "cannot write a.doc: expected a name ending in .png"),
             ("street.avi --overlay a.mkv", "cannot write a.mkv: expected a name ending in .mp4"),
             ("street.avi --save-scene a.txt", "cannot write a.txt: expected a name ending in .json"),
+            ("alarm run shots --plot shots/a.png", "shots/a.png would be a frame of shots"),
+            ("suggest shots -n 1 --pictures shots", "shots/frame-000000.png would be a frame of shots"),
+            ("scene shots --preview shots/a.png", "shots/a.png would be a frame of shots"),
+            ("scene shots/frame-000001.png --preview shots/frame-000001.png", "would be a frame of shots"),
             ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
             ("scene street.avi --roi '5,5 6,6 7,7'", "encloses no area"),
             ("scene street.avi --person 80,50,20", "expected two or more people"),
@@ -426,7 +434,7 @@ class TestBadInput:
     )
     def test_is_one_line_and_writes_nothing(self, files, made, run, command, said):
         before = only(files)
-        if not command.startswith("scene") and " -m " not in command:
+        if not command.startswith(("scene", "suggest")) and " -m " not in command:
             command += " -m new.npz" if command.startswith("train") else " -m ../model.npz"
         code, stdout, stderr = run(f"{command} -q")
         assert (code, stdout) == (1, "")

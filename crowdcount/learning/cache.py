@@ -12,6 +12,7 @@ import features
 from ..errors import DatasetError
 from ..scene import Scene, view_arrays
 from ..storage import check_writable, load_arrays, output_errors, save_arrays
+from ..video import files_of
 
 #: Version of the layout of a file.
 VERSION = 1
@@ -78,9 +79,12 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
     digest.update(repr((description, *settings)).encode())
     for array in arrays.values():
         digest.update(array.tobytes())
-    for file in _source_files(source):
-        with file.open("rb") as content:
-            digest.update(hashlib.file_digest(content, "sha256").digest())
+    for file in files_of(source):
+        try:
+            with file.open("rb") as content:
+                digest.update(hashlib.file_digest(content, "sha256").digest())
+        except OSError:
+            digest.update(b"a frame that cannot be decoded")
     for file in _code():
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -96,16 +100,3 @@ def _code() -> Iterator[Path]:
         yield here.parent / f"{name}.py"
     for name in ("local_counts", "measuring", "witnesses"):
         yield here / f"{name}.py"
-
-
-def _source_files(source) -> Iterator[Path]:
-    if not isinstance(source, (str, Path)):
-        yield from source
-        return
-    path = Path(source)
-    if path.is_dir():
-        yield from sorted(file for file in path.iterdir() if file.is_file())
-    elif path.exists():
-        yield path
-    else:
-        yield from sorted(path.parent.glob(path.name))

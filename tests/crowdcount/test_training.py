@@ -334,6 +334,17 @@ class TestCache:
         cv2.imwrite(str(moved.frames / "0003.jpg"), 255 - image)
         assert self.features(moved, tmp_path / "cache")[1] == 16
 
+    def test_folders_that_match_a_pattern_are_known_by_their_content(self, make_street, tmp_path):
+        cache = tmp_path / "cache"
+        street = make_street(tmp_path / "one", n_frames=16)
+        other = make_street(tmp_path / "two", n_frames=16, seed=1)
+        (other.frames / "0003.jpg").unlink()
+        (other.frames / "0003.jpg").symlink_to("missing")  # a frame that cannot be decoded
+        one, two = (replace(each, frames=f"{each.frames.parent}/f*/*.jpg") for each in (street, other))
+        assert self.features(one, cache)[1] == 16
+        assert self.features(two, cache)[1] == 16
+        assert self.features(street, cache)[1] == 0
+
     def test_another_scene_frames_cells_or_size_are_measured_anew(self, small, cell_model, tmp_path):
         cache = tmp_path / "cache"
         self.features(small, cache)

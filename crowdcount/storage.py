@@ -396,21 +396,28 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     Where the first line holds no comma, semicolons or tabs separate, as in many countries. Between
     semicolons, numbers may have a decimal comma; it is given as a point. What is not UTF-8 is UTF-16 with
     its mark, or Windows-1252.
+
+    DatasetError when it is no such text; with the number of the line where a quotation mark is not closed,
+    which would swallow the lines up to the next one.
     """
+    done = 0
     try:
         with input_errors(path, DatasetError):
             text = _text(path)
         first = next((line for line in text.splitlines() if line.strip()), "")
         delimiter = next((mark for mark in ",;\t" if mark in first), ",")
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         for cells in lines:
+            done = lines.line_num
             if any(cell.strip() for cell in cells):
                 if delimiter == ";":
                     cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
-                yield lines.line_num, cells
+                yield done, cells
     except (UnicodeDecodeError, csv.Error) as error:
+        place = f" from line {done + 1} on, where a quotation mark may be left open" if done else ""
         raise DatasetError(
-            f"{path} is not a text file of comma-separated values; check the name, or save the table as CSV"
+            f"{path} is not a text file of comma-separated values{place}; check the name, or save the table "
+            "as CSV"
         ) from error
 
 

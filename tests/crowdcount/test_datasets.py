@@ -366,6 +366,8 @@ class TestCountsFile:
         (["frame,count", "1.5,1"], "line 2: expected a frame number from 0, found '1.5'"),
         (["frame,count", "1"], "line 2: expected 2 values, found 1"),
         (["frame,count,Count ", "1,2,"], "y, each once, found 'frame,count,count'; add or correct"),
+        (["frame,count,note", "0,3,", '1,4,"unsure', "2,5,"], "values from line 3 on, where a quotation"),
+        (["frame,count,note", '1,4,"unsure', "2,5,", '3,5,"too'], "values from line 2 on, where a quotation"),
         (["frame,count", "1," + "9" * 200_000], "is not a text file of comma-separated values"),
     ])
     def test_bad_lines(self, clip, tmp_path, lines, said):

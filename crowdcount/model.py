@@ -15,7 +15,7 @@ from models.predictor import checked_array
 from .errors import ModelError, SceneError
 from .profile import scaled_to
 from .scene import Scene, scene_of
-from .storage import load_arrays, save_arrays, without_nan
+from .storage import jsonable, load_arrays, save_arrays
 
 VERSION = 1
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
@@ -294,7 +294,7 @@ class CounterModel:
             "rate": self.rate,
             "offset": self.offset,
             "person_height": self.person_height,
-            "facts": without_nan(self.facts),
+            "facts": jsonable(self.facts),
             "regressor": regressor,
             "scene": scene,
             **{f"has_{name}": getattr(self, name) is not None for name in _FRAME_PARTS},

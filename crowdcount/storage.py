@@ -477,13 +477,14 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[str
     return name, np.load(content, allow_pickle=False)
 
 
-def without_nan(content):
-    """JSON content with None in the place of NaN, which JSON cannot hold, in dicts and lists too."""
+def jsonable(content):
+    """JSON content with None in the place of NaN and infinity, which JSON cannot hold, in dicts and lists
+    too."""
     if isinstance(content, Mapping):
-        return {name: without_nan(value) for name, value in content.items()}
+        return {name: jsonable(value) for name, value in content.items()}
     if isinstance(content, (list, tuple)):
-        return [without_nan(value) for value in content]
-    return None if isinstance(content, float) and math.isnan(content) else content
+        return [jsonable(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def _refuse_constant(name: str) -> float:

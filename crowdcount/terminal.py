@@ -152,6 +152,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         f"{'(not used) ' if unused else ''}in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
+        *_interval(training),
         f"chosen by it: {training.setting.description}{_averaged(training)}{_local(training)}",
         *_removed(training),
         *([] if training.profile is None else _profile(training.profile)),
@@ -163,6 +164,16 @@ def _averaged(training: "Training") -> str:
     if training.n_averaged == 1:
         return ""
     return f"; averaged with {plural(training.n_averaged - 1, 'other')} that are about as good"
+
+
+def _interval(training: "Training") -> list[str]:
+    model = training.model
+    if math.isfinite(model.quantile):
+        return []
+    return [
+        f"no interval: {plural(training.metrics.n, 'label')} cannot promise {_percent(model.level)}; label "
+        "more frames, or choose a lower --level"
+    ]
 
 
 def _local(training: "Training") -> str:
@@ -188,7 +199,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
     if not math.isnan(evaluation.coverage):
         lines.append(
             f"the interval holds the count of {evaluation.coverage:.0%} of the frames; the model promises "
-            f"{evaluation.level:.0%}"
+            f"{_percent(evaluation.level)}"
         )
     if evaluation.is_learnt:
         lines.append(f"{_LEARNT}: its error on others is larger; evaluate on counts of other frames")
@@ -218,7 +229,7 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     elif not found.keeps_level:
         lines.append(
             f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
-            f"for {level:.0%}: it is at least as wide as before"
+            f"for {_percent(level)}: it is at least as wide as before"
         )
     if found.is_local:
         lines.append(
@@ -339,6 +350,11 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
 
 def _flagged(flags: Mapping[str, int]) -> str:
     return f"  frames flagged: {', '.join(f'{flag} {number}' for flag, number in sorted(flags.items()))}"
+
+
+def _percent(level: float) -> str:
+    """The level of an interval: 90%, 99.9%."""
+    return f"{100 * level:g}%"
 
 
 def _metrics(metrics) -> str:

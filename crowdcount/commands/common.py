@@ -164,7 +164,7 @@ def dataset_options(command: Callable) -> Callable:
 
 
 def json_line(content: dict) -> str:
-    """The content as JSON, with null for numbers that are unknown (NaN)."""
-    from ..storage import without_nan  # loads NumPy, which --help does without
+    """The content as JSON, with null for numbers that are unknown (NaN, infinity)."""
+    from ..storage import jsonable  # loads NumPy, which --help does without
 
-    return json.dumps(without_nan(content), allow_nan=False)
+    return json.dumps(jsonable(content), allow_nan=False)

@@ -150,6 +150,18 @@ def test_what_share_of_the_footage_has_counts_is_not_told_by_the_length_that_it_
     assert not found.is_local
 
 
+def test_too_few_labels_and_counts_for_an_interval(street, drifted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    street.scene.save("scene.npz")
+    options = ("--counts", street.labels, "--scene", "scene.npz", "--level", 0.999)
+    result = run("train", street.frames, "-m", "wide.npz", *options)
+    assert "no interval: 60 labels cannot promise 99.9%; label more frames, or choose" in result.stdout
+    result = run("recalibrate", "wide.npz", street.frames, "--counts", drifted, "--json")
+    assert json.loads(result.stdout)["quantile"] is None
+    result = run("recalibrate", "wide.npz", street.frames, "--counts", drifted)
+    assert "10 counts can promise an interval for 91% of the frames at most, not for 99.9%" in result.stdout
+
+
 def test_what_cannot_be_recalibrated_is_said(trained, street, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trained.model.save("model.npz")

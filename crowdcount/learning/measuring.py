@@ -91,7 +91,6 @@ def measure_for(
     check_labels(dataset, wanted, least)
     scene = model.scene if scene is None else scene.knowing(model.scene)
     table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
-    model.check_columns(table.columns)
     check_labels(dataset, table.rows, least)
     if scene is None or scene.view is None:
         return table
@@ -128,6 +127,11 @@ def measure(
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
     cache, progress
         As for `train`.
+
+    Raises
+    ------
+    DatasetError, ModelError, VideoError, SceneError, OutputError
+        As for `train` and `evaluate`; where the model has other columns, nothing has been measured.
     """
     per_cell = model is not None and model.per_cell
     if dataset.source is None:
@@ -141,6 +145,8 @@ def measure(
                 f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
                 "directions on video"
             )
+        if model is not None:
+            model.check_columns(dataset.feature_names)
         return _ready_made(dataset, wanted)
     with open_source(dataset.source, fps=dataset.fps) as source:
         rate = source.info.rate
@@ -156,6 +162,8 @@ def measure(
         else:
             pipeline = make_pipeline(model, scene, rate, directions)
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
+        if model is not None:
+            model.check_columns(columns)
 
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:

@@ -393,6 +393,12 @@ class TestCache:
 
 
 class TestMeasure:
+    def test_a_model_of_other_columns_is_refused_before(self, street, trained):
+        model, progress = replace(trained.model, columns=trained.model.columns[::-1]), Counter()
+        with pytest.raises(ModelError, match="other columns of features"):
+            evaluate(street.dataset(), model, progress=progress)
+        assert not progress.calls
+
     def test_frames_in_between_are_seen_but_not_kept(self, street):
         dataset, progress = street.dataset(), Counter()
         wanted = np.zeros(len(dataset.counts), bool)

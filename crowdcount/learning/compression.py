@@ -225,14 +225,14 @@ def _similarity(model: CounterModel) -> tuple[Examples, KernelSum]:
     """The examples of a model, and the mean of its views' kernels; ModelError where it has none."""
     if model.prototypes is not None:
         raise ModelError(
-            f"the model is compressed already, to {len(model.prototypes.weights)} prototypes; give the model "
+            f"the model is compressed already (prototypes: {len(model.prototypes.weights)}); give the model "
             "it was made of"
         )
     parts = model.regressor.expansions
     if model.examples is None or any(part.support is None for part in parts):
         raise ModelError(
-            "expected a model of similarities to training frames, found one of quadratic kernels or without "
-            "its frames; train it with --kernel rbf"
+            "expected a model of similarities to training frames, found one of quadratic kernels or, as "
+            "recalibrated ones are, without its frames; train it with --kernel rbf, and recalibrate after"
         )
     weights = (1 / len(parts),) * len(parts)
     return model.examples, KernelSum(

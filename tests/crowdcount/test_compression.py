@@ -18,6 +18,7 @@ from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
 from crowdcount.storage import load_arrays, save_arrays
 from crowdcount.terminal import Terminal
+from models import Correction
 from models.predictor import standardised
 
 
@@ -106,6 +107,8 @@ def test_what_cannot_be_compressed_is_said(trained, compressed, rbf):
         compress(trained.model)
     with pytest.raises(ModelError, match="compressed already"):
         compress(compressed.model)
+    with pytest.raises(ModelError, match="as recalibrated ones are, without its frames"):
+        compress(rbf.corrected(Correction(1.0, 1.0)))
     with pytest.raises(ModelError, match="48 prototypes for a model of 60 training frames, got 49"):
         compress(rbf, 49)
 

@@ -467,6 +467,7 @@ class TestMot:
         annotated, ignored = dataset.notes
         assert "frames 2-4 of its numbering, from its first to its last row, are taken" in annotated
         assert "1 boxes that it marks as not to be considered" in ignored
+        assert load_dataset(clip, mot=mot, annotated="1-3,2-4").notes == (ignored,)
 
     @pytest.mark.parametrize("scale", [4, 0.02])
     def test_boxes_of_another_size_of_frame_are_refused(self, clip, tmp_path, scale):

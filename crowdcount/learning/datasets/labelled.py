@@ -129,7 +129,7 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
     info, length = _footage(path, max(last_row, last_annotated) - 1, where)
     _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
-    frames = [number - 1 for low, high in ranges for number in range(low, high + 1)]
+    frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
     counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
     ignored = 0

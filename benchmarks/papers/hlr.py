@@ -347,7 +347,7 @@ def _learn_best(candidates: dict[str, BaseEstimator], X: np.ndarray, y: np.ndarr
 
 def _learn_as_train_does(views: Sequence[np.ndarray], X: np.ndarray, y: np.ndarray) -> tuple:
     """As `crowdcount train` does with these frames alone; see `Learn`."""
-    dataset = Dataset("", "features", np.arange(len(y)), y, features=X)
+    dataset = Dataset("", np.arange(len(y)), y, features=X)
     columns = tuple(map(str, range(X.shape[1])))
     fitting = Fitting(FeatureTable(np.arange(len(y)), X, columns, views), dataset)
     best = fitting.choose()

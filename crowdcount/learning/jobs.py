@@ -121,7 +121,7 @@ def train_model(
         Scene file.
     watcher : Watcher
     options
-        regressor, frames, level, directions and cache, as for `train`.
+        regressor, kernel, frames, level, target, directions and cache, as for `train`.
 
     Raises
     ------
@@ -163,11 +163,10 @@ def evaluate_model(
     """
     loaded = default_model() if model is None else load_model(model)
     with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
-
-        def measured(done: int, total: int) -> None:
-            show("measuring", done, total, None)
-
-        return evaluate(dataset, loaded, scene=loaded_scene, progress=measured, **options)
+        return evaluate(
+            dataset, loaded, scene=loaded_scene,
+            progress=lambda done, total: show("measuring", done, total, None), **options,
+        )  # fmt: skip
 
 
 def audit_dataset(
@@ -199,11 +198,10 @@ def audit_dataset(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    for file, suffixes in ((output, ()), (html, PAGE_SUFFIXES)):
-        if file is None or (file == "-" and file is output):
-            continue
-        refuse_to_replace(file, path, scene, counts, mot)
-        check_writable(file, suffixes)
+    for file, suffixes in ((None if output == "-" else output, ()), (html, PAGE_SUFFIXES)):
+        if file is not None:
+            refuse_to_replace(file, path, scene, counts, mot)
+            check_writable(file, suffixes)
     if output is not None and html is not None and same_file(Path(output), Path(html)):
         raise OutputError(f"the table and the page would both be written to {html}; choose two names")
     with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):

@@ -24,7 +24,7 @@ def test_wrong_labels_are_found_and_cost_ridge_more():
     random = np.random.default_rng(0)
     features = random.uniform(0, 10, (120, 3))
     counts = np.round(20 + features @ [1, 0.5, 0.3] + random.normal(0, 0.2, 120))
-    dataset = Dataset("drawn", "features", np.arange(120), counts, features=features,
+    dataset = Dataset("drawn", np.arange(120), counts, features=features,
                       feature_names=("a", "b", "c"), feature_views=("size", "edges", "texture"))  # fmt: skip
     name, index, worst, error, ratio, _, listed, ridge_error, ridge_ratio, _ = measure_set(
         "drawn", dataset, "0-119", seeds=[0]

@@ -12,7 +12,7 @@ def drawn():
     random = np.random.default_rng(0)
     features = random.uniform(0, 10, (120, 3))
     counts = np.round(20 + features @ [1, 0.5, 0.3])
-    dataset = Dataset("drawn", "features", np.arange(120), counts, features=features,
+    dataset = Dataset("drawn", np.arange(120), counts, features=features,
                       feature_names=("1x1_0_0.a", "3x2_0_0.b", "6x5_0_0.c"),
                       feature_views=("size", "edges", "texture"))  # fmt: skip
     return measure(dataset, np.ones(120, bool)), dataset

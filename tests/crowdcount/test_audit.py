@@ -30,7 +30,6 @@ def linear(wrong=WRONG):
         counts[row] = count
     return Dataset(
         name="<table>",
-        kind="features",
         numbers=np.arange(FIRST, FIRST + 200),
         counts=counts,
         features=features,

@@ -30,7 +30,6 @@ def frames():
     counts = 4 * np.tanh(features[:, 0]) + features[:, 1] ** 2 + random.normal(0, 0.2, 60)
     return Dataset(
         name="table",
-        kind="features",
         numbers=np.arange(60) + 1,
         counts=counts - counts.min(),
         features=features,

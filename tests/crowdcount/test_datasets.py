@@ -65,7 +65,7 @@ def mall(tmp_path):
 class TestMall:
     def test_folder(self, mall):
         dataset = load_dataset(mall)
-        assert (dataset.kind, dataset.fps) == ("mall", 2.0)
+        assert dataset.fps == 2.0
         np.testing.assert_array_equal(dataset.numbers, [1, 2, 3, 4, 5])
         np.testing.assert_array_equal(dataset.counts, [2, 1, 0, NAN, NAN])
         np.testing.assert_array_equal(dataset.points[0], [[0.5, 0.5], [2.0, 3.0]])
@@ -89,7 +89,7 @@ class TestMall:
             dataset = load_dataset(path)
             assert len(dataset.numbers) == 5
             shutil.rmtree(mall / "frames", ignore_errors=True)
-        assert dataset.kind == "features"
+        assert dataset.source is None
         np.testing.assert_array_equal(dataset.features, np.arange(150.0).reshape(5, 30))
         np.testing.assert_array_equal(dataset.counts, [2, 1, 0, NAN, NAN])
         assert len(set(dataset.feature_names)) == 30
@@ -179,7 +179,7 @@ def ucsd(tmp_path):
 class TestUcsd:
     def test_folder(self, ucsd):
         dataset = load_dataset(ucsd)
-        assert (dataset.kind, dataset.fps) == ("ucsd", 10.0)
+        assert dataset.fps == 10.0
         np.testing.assert_array_equal(dataset.numbers, [201, 202, 203, 401, 402, 403, 601, 602, 603])
         np.testing.assert_array_equal(dataset.counts, [NAN, NAN, NAN, 2, 300, 0, 1, 1, 0])
         assert dataset.points[0] is None
@@ -241,7 +241,7 @@ class TestUcsd:
         np.savez(tmp_path / "own_features.npz", features=np.ones((4, 30)), count_total=[NAN, 3.0])
         for path in (tmp_path / "own_features.npz", tmp_path):
             dataset = load_dataset(path)
-            assert dataset.kind == "features"
+            assert dataset.source is None
             np.testing.assert_array_equal(dataset.counts, [NAN, 3, NAN, NAN])
             np.testing.assert_array_equal(dataset.numbers, [1, 2, 3, 4])
             assert len(set(dataset.feature_names)) == 30
@@ -300,7 +300,7 @@ class TestCountsFile:
     def test_video(self, clip, tmp_path):
         labels = write(tmp_path / "labels.csv", "frame,count", "0,3", "2,0", "", "3,  ", "11,2.5")
         dataset = load_dataset(clip, counts=labels)
-        assert (dataset.kind, dataset.source, dataset.fps) == ("video", clip, 8.0)
+        assert (dataset.source, dataset.fps) == (clip, 8.0)
         np.testing.assert_array_equal(dataset.numbers, range(12))
         np.testing.assert_array_equal(dataset.counts, [3, NAN, 0, *[NAN] * 8, 2.5])
 
@@ -417,7 +417,7 @@ class TestDots:
 
     def test_every_dot_is_a_person(self, clip, tmp_path):
         dataset = load_dataset(clip, counts=write(tmp_path / "dots.csv", *self.LINES))
-        assert (dataset.kind, dataset.source, dataset.fps) == ("video", clip, 8.0)
+        assert (dataset.source, dataset.fps) == (clip, 8.0)
         np.testing.assert_array_equal(dataset.counts, [NAN, NAN, 2, NAN, NAN, 0, NAN, 2, *[NAN] * 4])
         np.testing.assert_array_equal(dataset.points[2], [[3.5, 6.0], [20.5, 7.5]])
         assert dataset.points[5].shape == (0, 2)
@@ -526,7 +526,7 @@ class TestMot:
 
 
 class TestSelect:
-    dataset = Dataset("data", "mall", np.array([3, 4, 6, 7, 8]), np.zeros(5))
+    dataset = Dataset("data", np.array([3, 4, 6, 7, 8]), np.zeros(5))
 
     @pytest.mark.parametrize(("frames", "rows"), [
         ("3-8", [0, 1, 2, 3, 4]), ("4-6", [1, 2]), ("7", [3]), ("3-4, 8", [0, 1, 4]),

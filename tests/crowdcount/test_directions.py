@@ -35,7 +35,7 @@ def tracked(*tracks, n_frames=20):
         identities.append(np.array([person for person, _ in there], np.int64))
         boxes.append(np.array([(x - 10.0, y - 20.0, 20.0, 40.0) for _, (x, y) in there]).reshape(-1, 4))
     counts = np.array([float(len(found)) for found in boxes])
-    return Dataset("street", "video", np.arange(n_frames), counts, fps=RATE, boxes=tuple(boxes),
+    return Dataset("street", np.arange(n_frames), counts, fps=RATE, boxes=tuple(boxes),
                    identities=tuple(identities))  # fmt: skip
 
 

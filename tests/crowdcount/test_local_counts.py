@@ -28,7 +28,7 @@ def dataset(points=None, boxes=None):
     as_arrays = [None if row is None else tuple(None if r is None else np.array(r, float) for r in row)
                  for row in ([points] if points is not None else [boxes])]  # fmt: skip
     key = "points" if points is not None else "boxes"
-    return Dataset("street", "video", np.arange(len(rows)), counts, **{key: as_arrays[0]})
+    return Dataset("street", np.arange(len(rows)), counts, **{key: as_arrays[0]})
 
 
 def test_a_dot_lies_on_the_head(scene):
@@ -58,5 +58,5 @@ def test_a_row_without_dots_leaves_all_without_local_counts(scene, cells):
     data = dataset(points=[[(40, 30)], None])
     assert local_counts(data, np.array([0, 1]), scene, cells) is None
     assert local_counts(data, np.array([0]), scene, cells) is not None
-    plain = Dataset("street", "video", np.arange(1), np.ones(1))
+    plain = Dataset("street", np.arange(1), np.ones(1))
     assert local_counts(plain, np.array([0]), scene, cells) is None

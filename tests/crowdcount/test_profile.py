@@ -34,7 +34,7 @@ WINDOW = scene_from(SIZE, polygons=[MIDDLE_ROWS], persons=[(9, 9, 40), (9, 99, 4
 
 def dataset(counts, points=None, boxes=None):
     counts = np.array(counts, float)
-    return Dataset("a", "video", np.arange(len(counts)), counts, points=points, boxes=boxes)
+    return Dataset("a", np.arange(len(counts)), counts, points=points, boxes=boxes)
 
 
 class TestDepth:

@@ -100,7 +100,7 @@ def test_corrections_of_corrections_add_up(cell_model, trained):
 def test_ready_made_features_are_recalibrated_too():
     random = np.random.default_rng(0)
     features = random.uniform(0, 3, (60, 3))
-    table = Dataset("table", "features", np.arange(60), 5 + features @ [3, 2, 1.0], features=features,
+    table = Dataset("table", np.arange(60), 5 + features @ [3, 2, 1.0], features=features,
                     feature_names=("a", "b", "c"), feature_views=("size", "edges", "texture"))  # fmt: skip
     model = train(table, frames="0-29").model
     few = np.full(60, np.nan)

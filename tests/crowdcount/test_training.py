@@ -28,7 +28,6 @@ def table(counts, features, views=("size", "edges", "texture"), first=1):
     n_columns = features.shape[1]
     return Dataset(
         name="table",
-        kind="features",
         numbers=np.arange(first, len(counts) + first),
         counts=np.asarray(counts, float),
         features=features,

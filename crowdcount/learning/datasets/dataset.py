@@ -25,7 +25,6 @@ class Dataset:
     ----------
     name : str
         For messages.
-    kind : "mall", "ucsd", "video" or "features"
     numbers : (n,) int64
         Numbers of the frames as the data set gives them: from 1 in Mall and UCSD, from 0 in a video.
     counts : (n,) float64
@@ -54,7 +53,6 @@ class Dataset:
     """
 
     name: str
-    kind: str
     numbers: np.ndarray
     counts: np.ndarray
     source: Path | str | tuple[Path, ...] | None = None

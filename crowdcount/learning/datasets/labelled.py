@@ -45,7 +45,7 @@ def _load_counted_video(path: str | Path, labels_path: Path,
                      "unlabelled")
     if is_own:
         notes.append(f"{labels_path}: these look like counts by crowdcount; labels are what people counted")
-    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=numbers[:, 0], source=path,
+    return Dataset(name=str(path), numbers=np.arange(length), counts=numbers[:, 0], source=path,
                    fps=info.fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
                    notes=tuple(notes))
 
@@ -87,7 +87,7 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
         heads = np.array([dot for dot in dots if dot is not None], np.float64).reshape(-1, 2) + 0.5
         points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
         counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
-    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+    return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
                    fps=info.fps, points=tuple(points))
 
 
@@ -143,7 +143,7 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
         ignored += len(rows) - len(centres)
     if ignored:
         notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
-    return Dataset(name=str(path), kind="video", numbers=np.arange(length), counts=counts, source=path,
+    return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
                    fps=info.fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
 
 

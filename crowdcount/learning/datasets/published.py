@@ -69,7 +69,6 @@ def _load_mall(folder: Path) -> Dataset:
     numbers = np.array(sorted(images), np.int64)
     return Dataset(
         name=str(folder),
-        kind="mall",
         numbers=numbers,
         counts=counts[numbers - 1],
         source=tuple(images[number] for number in numbers),
@@ -123,7 +122,6 @@ def _load_ucsd(folder: Path, clips: dict[str, list[Path]]) -> Dataset:
                            "files of their clip, found none with counts; rename them, or add the counts")
     return Dataset(
         name=str(folder),
-        kind="ucsd",
         numbers=np.array(numbers, np.int64),
         counts=counts,
         source=tuple(image for images in clips.values() for image in images),
@@ -203,7 +201,6 @@ def _feature_dataset(path: Path, features: np.ndarray, counts: np.ndarray, names
                   for name in names)
     return Dataset(
         name=str(path),
-        kind="features",
         numbers=np.arange(1, len(features) + 1),
         counts=np.concatenate([counts, np.full(len(features) - len(counts), math.nan)]),
         features=features,

@@ -27,11 +27,12 @@ _MOST_DOTS = 40
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
-# put together with another's.
+# put together with another's. The camera is the folder in the results: hive partitioning would also take
+# "camera=" in the name of a folder around them.
 _QUERY = """
 SELECT
-    camera,
-    CASE WHEN time IS NULL THEN parse_filename(filename, true) END AS video,
+    parse_path(filename, 'system')[-3] AS folder,
+    CASE WHEN time IS NULL THEN parse_filename(filename, true, 'system') END AS video,
     CASE WHEN time IS NULL THEN floor(time_s / $length) * $length END AS second,
     CASE WHEN time IS NOT NULL
         THEN time_bucket(to_seconds($length), time, TIMESTAMP '2000-01-01') END AS start,
@@ -44,12 +45,11 @@ SELECT
     avg(CASE WHEN flags = '' THEN 0.0 ELSE 1.0 END) AS flagged
 FROM (
     SELECT *, NOT regexp_matches(flags, $unreliable) AS reliable
-    FROM read_parquet($files, hive_partitioning = true, hive_types = {'camera': VARCHAR, 'date': VARCHAR},
-                      filename = true)
+    FROM read_parquet($files, hive_partitioning = false, filename = true)
 )
 WHERE ($since IS NULL OR time >= $since) AND ($until IS NULL OR time < $until)
 GROUP BY ALL
-ORDER BY camera, start NULLS LAST, video, second
+ORDER BY start NULLS LAST, video, second
 """
 
 
@@ -128,8 +128,7 @@ def summarise(
     files = [str(path) for path in results(out)]
     if not files:
         raise BatchError(f"{out} holds no results; give the folder that crowdcount batch wrote to")
-    folders = {Path(file).relative_to(out).parts[0] for file in files}
-    known = {unquote(folder.removeprefix("camera="), errors="surrogateescape") for folder in folders}
+    known = {_camera(Path(file).parts[-3]) for file in files}
     for camera in cameras:
         if camera not in known:
             raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
@@ -143,13 +142,19 @@ def summarise(
             _check_whole(path)  # says which one is damaged
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
     rows = []
-    for camera, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
+    for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
+        camera = _camera(folder)
         if not cameras or camera in cameras:
             when = (second, time_s) if start is None else (start, time)
             rows.append(Row(camera, video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
     if not rows:
         raise BatchError(f"{out} has no counts of {', '.join(cameras) or 'any camera'} in that time")
-    return rows
+    return sorted(rows, key=lambda row: row.camera)
+
+
+def _camera(folder: str) -> str:
+    """The camera of a folder in the results, "camera=NAME"."""
+    return unquote(folder.removeprefix("camera="), errors="surrogateescape")
 
 
 def _check_whole(path: str) -> None:

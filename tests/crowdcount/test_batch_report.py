@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -143,6 +144,11 @@ class TestFigures:
         assert {row.camera for row in summarise(out, "day", cameras=["gate & <b>"])} == {"gate & <b>"}
         with pytest.raises(BatchError, match="give times without a zone"):
             summarise(out, since=since.replace(tzinfo=UTC))
+
+    @pytest.mark.parametrize("folder", ["camera=all", "time=1/date=2"])
+    def test_a_folder_around_the_results_may_be_named_like_a_column(self, out, tmp_path, folder):
+        copied = shutil.copytree(out, tmp_path / folder)
+        assert summarise(copied, "hour") == summarise(out, "hour")
 
     def test_what_is_no_result(self, tmp_path):
         with pytest.raises(BatchError, match="absent is not a folder"):

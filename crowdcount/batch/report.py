@@ -224,7 +224,7 @@ def _csv(rows: Sequence[Row]) -> bytes:
     writer.writerow(COLUMNS)
     for row in rows:
         times = [
-            time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:g}"
+            time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:.15g}"
             for time in (row.start, row.time_of_max)
         ]
         counts = ["" if value is None else f"{value:.4f}" for value in (row.mean, row.max)]

@@ -190,6 +190,15 @@ class TestFiles:
         assert found[0]["start"] == "2024-05-01T08:45:00"
         assert found[-1]["mean"] == ""
 
+    def test_csv_holds_seconds_in_full(self, tmp_path):
+        """Of a camera that nobody dated, after eleven hours and after sixteen days."""
+        rows = [FrameCount(0, 43210.987654, 1.0, 0, 2), FrameCount(1, 1400400.04, 1.0, 0, 2)]
+        add_result(tmp_path, "a", "x", None, rows)
+        write_report(summarise(tmp_path, "hour"), [tmp_path / "a.csv"], "hour")
+        with (tmp_path / "a.csv").open(newline="") as file:
+            found = [(row["start"], row["time_of_max"]) for row in csv.DictReader(file)]
+        assert found == [("43200", "43210.987654"), ("1400400", "1400400.04")]
+
     def test_chart_shows_each_time_line(self, out, tmp_path):
         write_report(summarise(out, "hour"), [tmp_path / "a.png"], "hour")
         image = cv2.imread(str(tmp_path / "a.png"))

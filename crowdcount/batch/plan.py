@@ -1,5 +1,6 @@
 """Which videos an archive holds, and for each its camera, model, scene and start time."""
 
+import io
 import json
 import os
 import re
@@ -184,7 +185,8 @@ def plan_videos(
     ----------
     inputs : sequence of str
         Folders (with all that is in them), videos, files that list one path per line (or separated by NUL),
-        and "-" for such a list on the standard input.
+        and "-" for such a list on the standard input. Of lines, one that begins with # is a comment, unless
+        it names a file.
     patterns : sequence of PathPattern
         The first one that fits a path says its camera and start time. Without any, the camera is the nearest
         folder that is no date, and the time is looked for in the file's name.
@@ -269,10 +271,14 @@ def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]
         raise BatchError(
             f"{name} is no list of videos: it is not text; give a folder, a video or a list"
         ) from None
-    lines = text.split("\0") if "\0" in text else text.splitlines()
+    if "\0" in text:  # names as they are, as find and printf write them
+        lines = text.split("\0")
+    else:
+        stripped = [line.strip() for line in io.StringIO(text, newline=None)]
+        lines = [line for line in stripped if not line.startswith("#") or os.path.exists(folder / line)]
     for line in lines:
-        if line.strip() and not line.startswith("#"):
-            yield str(folder / line.strip()), line.strip().replace(os.sep, "/")
+        if line.strip():
+            yield str(folder / line), line.replace(os.sep, "/")
 
 
 def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequence[CameraRule]) -> Video:

@@ -83,6 +83,14 @@ class TestInputs:
         (archive / "some.txt").write_bytes("\ufeffgate/2024-05-01/10.mp4\r\n".encode())
         assert labels(plan_videos([str(archive / "some.txt")])) == ["gate/2024-05-01/10.mp4"]
 
+    def test_listed_names_may_begin_like_a_comment_or_hold_any_space(self, archive):
+        names = ["#1 gate.mp4", " a.mp4", "b.mp4 ", "c\n.mp4", "d\u2028.mp4", "e\x85f.mp4"]
+        (archive / "zeros").write_text("\0".join([*names, ""]))
+        assert sorted(labels(plan_videos([str(archive / "zeros")]))) == sorted(names)
+        (archive / names[0]).write_text("")
+        (archive / "lines").write_text("\n".join(["# chosen" * 100, "#2 gate.mp4", names[0], *names[4:], ""]))
+        assert sorted(labels(plan_videos([str(archive / "lines")]))) == sorted([names[0], *names[4:]])
+
     def test_numbers_in_names_may_have_any_length(self, archive):
         names = [f"{'9' * 5000}.mp4", f"1{'0' * 5000}.mp4", "010.mp4", "9.mp4", "a.mp4"]
         (archive / "some.txt").write_text("\n".join(names))

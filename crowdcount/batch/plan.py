@@ -184,7 +184,8 @@ def plan_videos(
     Parameters
     ----------
     inputs : sequence of str
-        Folders (with all that is in them), videos, files that list one path per line (or separated by NUL),
+        Folders (with all that is in them, behind links too; each folder once, whatever leads to it), videos,
+        files that list one path per line (or separated by NUL),
         and "-" for such a list on the standard input. Of lines, one that begins with # is a comment, unless
         it names a file.
     patterns : sequence of PathPattern
@@ -199,7 +200,7 @@ def plan_videos(
     Returns
     -------
     list of Video
-        In natural order; each file once.
+        In natural order; each file once. Folders that cannot be read are among them, with their `problem`.
 
     Raises
     ------
@@ -207,11 +208,14 @@ def plan_videos(
         When an input does not exist or is no folder, video or list, or nothing is found.
     """
     found: dict[str, Video] = {}
-    for path, label in _found(inputs, include):
+    for path, label in _found(inputs, include, unread := []):
         absolute = os.path.abspath(path)
         is_wanted = (not include or _fits(label, include)) and not _fits(label, exclude)
         if is_wanted and absolute not in found:
             found[absolute] = _video(absolute, label, patterns, cameras)
+    for video in unread:
+        if not _fits(video.label, exclude):
+            found.setdefault(video.path, video)
     if not found:
         raise BatchError(
             f"no video in {', '.join(inputs)}{' that the patterns leave' if include or exclude else ''}; "
@@ -232,22 +236,22 @@ def check_cameras(cameras: Sequence[CameraRule], videos: Sequence[Video]) -> Non
             )
 
 
-def _found(inputs: Sequence[str], include: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Path and label of each video: all that are named, and those in folders that look like one."""
+def _found(
+    inputs: Sequence[str], include: Sequence[str], unread: list[Video]
+) -> Iterator[tuple[str, str]]:
+    """Path and label of each video: all that are named, and those in folders that look like one.
+
+    Folders that cannot be read are added to `unread`.
+    """
     suffixed = [pattern for pattern in include if "." in pattern.rsplit("/", 1)[-1]]
+    for path, label in _walked([given for given in inputs if os.path.isdir(given)], unread):
+        if Path(path).suffix.lower() in VIDEO_SUFFIXES or _fits(label, suffixed):
+            yield path, label
     for given in inputs:
         if given == "-":
             yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
         elif os.path.isdir(given):
-            for folder, folders, names in os.walk(given):
-                folders[:] = [name for name in folders if not name.startswith(".")]
-                for name in names:
-                    if name.startswith("."):  # macOS leaves ._NAME beside each NAME on foreign disks
-                        continue
-                    path = os.path.join(folder, name)
-                    label = os.path.relpath(path, given).replace(os.sep, "/")
-                    if Path(name).suffix.lower() in VIDEO_SUFFIXES or _fits(label, suffixed):
-                        yield path, label
+            continue
         elif not os.path.isfile(given):
             raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")
         elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
@@ -256,6 +260,41 @@ def _found(inputs: Sequence[str], include: Sequence[str]) -> Iterator[tuple[str,
             with input_errors(given, BatchError):
                 content = Path(given).read_bytes()
             yield from _listed(content, given, Path(given).parent)
+
+
+def _walked(given: Sequence[str], unread: list[Video]) -> Iterator[tuple[str, str]]:
+    """Path and label of each file in folders that is not hidden, also behind links to folders.
+
+    Each folder is entered once, by its own name where that is among them: links may lead round in circles.
+    """
+    waiting, links = [(folder, folder) for folder in reversed(given)], []
+    entered = set()
+    while waiting or links:
+        top, folder = waiting.pop() if waiting else links.pop(0)
+        real = os.path.realpath(folder)
+        if real in entered:
+            continue
+        entered.add(real)
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            why = error.strerror.lower()
+            problem = f"cannot read {folder}: {why}; change its permissions, or --exclude it"
+            unread.append(Video(os.path.abspath(folder), _label(folder, top), problem=problem))
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):  # macOS leaves ._NAME beside each NAME on foreign disks
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((top, entry.path))
+            elif entry.is_symlink() and os.path.isdir(entry.path):
+                links.append((top, entry.path))
+            else:
+                yield entry.path, _label(entry.path, top)
+
+
+def _label(path: str, top: str) -> str:
+    return os.path.relpath(path, top).replace(os.sep, "/")
 
 
 def _fits(label: str, patterns: Iterable[str]) -> bool:

@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import re
 import struct
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -52,6 +54,38 @@ class TestInputs:
             "hall/20240501_120000.MKV",
         ]
         assert all(os.path.isabs(video.path) for video in videos)
+
+    def test_links_to_folders_are_followed_and_each_folder_is_entered_once(self, archive, tmp_path):
+        disk = tmp_path / "disk/yard"
+        disk.mkdir(parents=True)
+        (disk / "1.mp4").write_text("")
+        (archive / "yard").symlink_to(disk)
+        (archive / "a-gate").symlink_to(archive / "gate")
+        (archive / "gate/up").symlink_to(archive)
+        wanted = ["gate", "gate", "gate", "hall", "yard"]
+        videos = plan_videos([str(archive)])
+        assert [video.camera for video in videos] == wanted
+        assert [label.split("/")[0] for label in labels(videos)] == wanted
+        assert videos[4].path == str(archive / "yard/1.mp4")
+        *_, yard = videos = plan_videos([str(archive), str(disk.parent), str(archive / "hall")])
+        assert [video.camera for video in videos] == wanted
+        assert yard.path == str(disk / "1.mp4")  # by its own name, where that is among them
+
+    def test_a_folder_that_cannot_be_read_is_told_and_may_be_excluded(self, archive, monkeypatch):
+        scandir = os.scandir
+
+        def locked(folder):
+            if Path(folder).name == "hall":
+                raise PermissionError(13, "Permission denied", folder)
+            return scandir(folder)
+
+        monkeypatch.setattr(os, "scandir", locked)
+        *others, hall = plan_videos([str(archive)], include=["*.mp4"])
+        assert len(others) == 3
+        assert all(video.problem is None for video in others)
+        assert hall.label == "hall"
+        assert re.fullmatch(r"cannot read .*/hall: permission denied; change its .*", hall.problem)
+        assert len(plan_videos([str(archive)], exclude=["hall"])) == 3
 
     def test_include_and_exclude_choose_by_name_or_path(self, archive):
         assert labels(plan_videos([str(archive)], include=["*.mkv", "*.MKV"])) == ["hall/20240501_120000.MKV"]

@@ -22,7 +22,7 @@ from .positions import Position
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
-_RECONNECT_PAUSE_S = 1.0  # between trials to reach a stream again
+_RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
 
 
 class LiveSource(VideoSource):
@@ -45,6 +45,7 @@ class LiveSource(VideoSource):
             raise
 
     def _connect(self) -> None:
+        self._connected_at = time.monotonic()
         if self._is_camera:
             self._device = Capture(self._source)
         else:
@@ -100,8 +101,8 @@ class LiveSource(VideoSource):
             yield index, time_s, self._device.image if decoded else no_image
 
     def _arrivals(self) -> Iterator[float | None]:
-        """As `_unbroken_arrivals`, and None where what is live broke off and was opened again."""
-        last_at = time.monotonic()
+        """As `_unbroken_arrivals`, and one None where what is live broke off and was opened again."""
+        last_at, is_broken = time.monotonic(), False
         while True:
             problem, failures = None, 0
             try:
@@ -111,7 +112,7 @@ class LiveSource(VideoSource):
                         continue
                     yield from [None] * failures  # those at the end are the end
                     yield arrival
-                    last_at, failures = time.monotonic(), 0
+                    last_at, failures, is_broken = time.monotonic(), 0, False
             except VideoError as error:
                 problem = error
             if self._is_recorded or not self._open_again(last_at + self._reconnect_s):
@@ -119,17 +120,19 @@ class LiveSource(VideoSource):
                 if problem is not None:
                     raise problem
                 return
-            yield None
+            if not is_broken:  # else it was opened, but sent no frame
+                yield None
+            is_broken = True
 
     def _open_again(self, until: float) -> bool:
         """Open what broke off; False when it could not be opened until then, by the monotonic clock."""
         while not self._closed and time.monotonic() < until:
             self._captures.discard(self._device)
             self._device.release()
+            time.sleep(max(0.0, self._connected_at + _RECONNECT_PAUSE_S - time.monotonic()))
             self._connect()
             if self._device.is_open():
                 return True
-            time.sleep(_RECONNECT_PAUSE_S)
         return False
 
     def _unbroken_arrivals(self) -> Iterator[float | None]:

@@ -188,6 +188,31 @@ def test_camera_that_breaks_off_is_opened_again(serving):
         assert times == sorted(times)
 
 
+def test_camera_that_sends_rubbish_for_a_while_has_one_break_and_is_left_in_peace(serving, send_live):
+    """As a proxy does whose camera starts anew: it answers at once, but with nothing that decodes."""
+    connected_at = []
+
+    def answer(connection):
+        connected_at.append(time.monotonic())
+        if len(connected_at) in (2, 3, 4):
+            connection.recv(65536)
+            head = "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n"
+            part = b"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: 3000\r\n\r\n" + bytes(3000)
+            connection.sendall(head.encode() + 20 * (part + b"\r\n"))
+        else:
+            send_live([draw(k) for k in range(20)], interval_s=0.01)(connection)
+
+    with (
+        serving(answer) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5, reconnect_s=30) as source,
+    ):
+        frames = list(source.frames(end=Position(frame=41)))
+    assert [frame.index for frame in frames if frame.image_bgr is None] == [20]
+    assert indices(frames) == list(range(41))
+    assert len(connected_at) >= 5
+    assert np.diff(connected_at).min() > 0.9
+
+
 def test_camera_that_stays_away_is_given_up(serving):
     with serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01)) as port:
         source = open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1, reconnect_s=2)

@@ -86,21 +86,29 @@ class Alarm:
 
 @dataclass
 class Sight:
-    """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can."""
+    """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can.
+
+    With `takes_breaks`, the time from the frame before to one that cannot be judged is such a time too, as
+    where a stream broke off; the rows of a table may be hours apart.
+    """
 
     after_s: float
+    takes_breaks: bool
     is_blind: bool = False
     _unjudged_since_s: float | None = None
+    _last_s: float = math.inf
 
     def update(
         self, frame: int, time_s: float, value: float, flags: tuple[str, ...] = ()
     ) -> AlarmEvent | None:
         """Take the next frame's decision value, NaN without one; the event that it brings about, if any."""
+        last_s, self._last_s = self._last_s, time_s
         if not math.isnan(value):
             was_blind, self.is_blind, self._unjudged_since_s = self.is_blind, False, None
             return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None
         if self._unjudged_since_s is None:
-            self._unjudged_since_s = time_s
+            is_break = self.takes_breaks and time_s - last_s >= self.after_s
+            self._unjudged_since_s = last_s if is_break else time_s
         if self.is_blind or time_s - self._unjudged_since_s < self.after_s - 1e-9:
             return None
         self.is_blind = True
@@ -175,7 +183,7 @@ def watch(
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
         learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
-        sight = Sight(max(BLIND_AFTER_S, learning_s))
+        sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)
         summary.start_time = start_time or measuring.opened
         if measuring.opened is not None and target != "-":
             set_aside(target)

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import time
 from datetime import datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -633,6 +634,35 @@ def test_an_alarm_tells_that_it_is_blind_and_that_it_sees_again(tmp_path, table,
     assert (blind["frame"], blind["since_s"], blind["value"], blind["flags"]) == ("120", "2.0", "", "frozen")
     assert (seeing["frame"], seeing["since_s"], seeing["flags"]) == ("150", "15.0", "")
     assert "still raised at the end" in result.stderr
+
+
+def test_a_stream_that_breaks_off_leaves_the_alarm_blind(
+    clip, alarm_file, tmp_path, serving, send_live, monkeypatch
+):
+    """It is too crowded for a moment before the break and for one behind it, and nobody knows of between."""
+    monkeypatch.setattr("crowdcount.alarm.watching.BLIND_AFTER_S", 1.0)
+    video = cv2.VideoCapture(str(clip[0]))
+    images = [video.read()[1] for _ in clip[1]]
+    crowd = [images[int(np.argmax(clip[1]))]] * 5
+    sent = iter([[*images[:10], *crowd], crowd])
+
+    def answer(connection):
+        part = next(sent)
+        time.sleep(2 * (part is crowd))
+        send_live(part, interval_s=0.01)(connection)
+
+    with serving(answer) as port:
+        values = []
+        summary = watch(
+            f"http://127.0.0.1:{port}/", alarm_file[0], str(tmp_path / "e.csv"), margin=0.0,
+            raise_after_s=1.5, reconnect_s=20, timeout_s=10, end=Position(frame=20), values=values,
+        )  # fmt: skip
+    assert values[14][1] > 0
+    assert values[16][1] > 0
+    blind, seeing = summary.events
+    assert (blind.frame, blind.event, blind.flags) == (15, "blind", ("undecodable",))
+    assert (seeing.frame, seeing.event) == (16, "seeing")
+    assert blind.since_s == values[14][0] < seeing.since_s - 1.5
 
 
 @pytest.fixture

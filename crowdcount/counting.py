@@ -80,9 +80,9 @@ class Counting:
         window: tuple[Position | Landmark | None, Position | None, int],
         passes: ExitStack,
         latest: bool,
-        learning: Sequence[np.ndarray] | None = None,
-        directions: bool = False,
-        kept: Sequence[Landmark] | None = None,
+        learning: Sequence[np.ndarray] | None,
+        directions: bool,
+        kept: Sequence[Landmark] | None,
     ):
         self.info: SourceInfo = source.info
         self.scene = overview.scene

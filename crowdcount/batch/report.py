@@ -23,7 +23,7 @@ _NAMES = {"1min": "a minute", "15min": "15 minutes", "hour": "an hour", "day": "
 SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _BLUE, _PALE, _GREY = "#1d5c96", "#9cc0e0", "#7a7a7a"
-_MOST_DOTS = 40
+_MOST_DOTS, _MOST_STRIPS = 40, 12
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
@@ -247,8 +247,8 @@ def _dates(rows: Sequence[Row]) -> list[datetime]:
     return sorted(row.start for row in rows if isinstance(row.start, datetime))
 
 
-def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime], most: int = 12) -> bytes:
-    """Mean and maximum over time, one strip for each of the first `most` time lines.
+def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime]) -> bytes:
+    """Mean and maximum over time, one strip for each of the first `_MOST_STRIPS` time lines.
 
     All strips of wall-clock time show the time of `dates`, so that cameras can be compared.
     """
@@ -257,7 +257,7 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     lines = _lines(rows)
-    shown = list(lines.items())[:most]
+    shown = list(lines.items())[:_MOST_STRIPS]
     figure = Figure(figsize=(10, 0.7 + 1.9 * len(shown)), dpi=150, layout="constrained")
     strips = figure.subplots(len(shown), squeeze=False)[:, 0]
     for axes, (name, line) in zip(strips, shown, strict=True):
@@ -289,8 +289,8 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
     strips[0].legend(
         loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=8, frameon=False, labelcolor=_GREY
     )
-    if len(lines) > most:
-        figure.supxlabel(f"and {len(lines) - most} more", fontsize=8, color=_GREY)
+    if len(lines) > _MOST_STRIPS:
+        figure.supxlabel(f"and {len(lines) - _MOST_STRIPS} more", fontsize=8, color=_GREY)
     content = io.BytesIO()
     # A drawing stands on a page that may be dark.
     options = {"transparent": True, "metadata": {"Date": None}} if format == "svg" else {}

@@ -107,18 +107,24 @@ def partial_path(path: str | Path) -> Iterator[Path]:
     with output_errors(path):
         partial.unlink(missing_ok=True)
         ours = _create(partial, path)
+
+    def is_ours() -> bool:
+        return os.path.samestat(os.fstat(ours.fileno()), partial.stat())
+
     with ours:  # held open, so that no other file can pass for it
         try:
             yield partial
         except BaseException as error:
             with suppress(OSError):
-                if partial.stat().st_size:
+                if not is_ours():
+                    error.add_note(f"another run writes to {partial} now")
+                elif partial.stat().st_size:
                     error.add_note(f"kept so far: {partial}")
                 else:
                     partial.unlink()
             raise
         with output_errors(path):
-            if not os.path.samestat(os.fstat(ours.fileno()), partial.stat()):
+            if not is_ours():
                 raise OutputError(f"cannot write {path}: another run writes there too; choose another name")
     with output_errors(path):
         _publish(partial, path)

@@ -126,6 +126,16 @@ class TestPartialPath:
         second.__exit__(None, None, None)
         assert target.read_text() == "second"
 
+    def test_never_takes_the_file_of_another_run_for_its_own_when_interrupted(self, tmp_path):
+        target, error = tmp_path / "a.csv", KeyboardInterrupt()
+        first, second = partial_path(target), partial_path(target)
+        first.__enter__().write_text("first")
+        partial = second.__enter__()  # and nothing is written yet
+        assert not first.__exit__(type(error), error, None)
+        assert error.__notes__ == [f"another run writes to {partial} now"]
+        second.__exit__(None, None, None)
+        assert target.exists()
+
     def test_a_link_stays_and_what_it_leads_to_is_written(self, tmp_path):
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()

@@ -129,12 +129,12 @@ class Catalogue:
 
     def place(self, stem: str, camera: str, start_time: datetime | None, content: str, settings: str) -> Path:
         """Where a result is or belongs; one of the same camera, content and settings has any stem."""
-        key = _folder_name(camera), content[:16], settings[:8]
+        key = folder_name(camera), content[:16], settings[:8]
         if key not in self._by_key:
             date = "unknown" if start_time is None else start_time.date().isoformat()
             short = stem.encode()[:_MOST_STEM_BYTES].decode(errors="ignore")
             name = f"{short}-{content[:16]}-{settings[:8]}.parquet"
-            self._by_key[key] = self.out / f"camera={_folder_name(camera)}" / f"date={date}" / name
+            self._by_key[key] = self.out / folder_name(camera) / f"date={date}" / name
         self._wanted.add(self._by_key[key])
         return self._by_key[key]
 
@@ -194,7 +194,7 @@ class Catalogue:
         parts = _parts(path)
         if parts is not None:
             stem, content, settings = parts
-            self._by_key[path.parent.parent.name.removeprefix("camera="), content, settings] = path
+            self._by_key[path.parent.parent.name, content, settings] = path
             self._alike[content].add(path)
             self._alike[path.parent, stem].add(path)
 
@@ -243,6 +243,6 @@ def _parts(path: Path) -> tuple[str, str, str] | None:
     return None if found is None else (found[1], found[2], found[3])
 
 
-def _folder_name(camera: str) -> str:
-    """A camera's name as a folder's: what a partition may not hold is written as %XX."""
-    return quote(camera, safe=_SAFE, errors="surrogateescape")
+def folder_name(camera: str) -> str:
+    """The folder of a camera's results: what a partition may not hold is written as %XX."""
+    return f"camera={quote(camera, safe=_SAFE, errors='surrogateescape')}"

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatch
 from pathlib import Path
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
 from ..storage import input_errors, natural
+from .catalogue import folder_name
 
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
@@ -34,6 +35,7 @@ _TIME_IN_NAME = re.compile(
     r"([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?![0-9])"
 )
 _DATE_FOLDER = re.compile(r"[0-9_.-]+")
+_LONGEST_NAME = 255  # of a folder, bytes
 
 
 @dataclass(frozen=True)
@@ -333,10 +335,15 @@ def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequ
         camera = _nearest_folder(whole)
     if not patterns:
         start_time = _time_in_name(Path(path).stem)
+    video = Video(path, label, camera, start_time)
     for rule in cameras:
         if fnmatch(label, rule.match) if rule.match is not None else rule.name == camera:
-            return Video(path, label, rule.name, start_time, rule.model, rule.scene, rule.timezone)
-    return Video(path, label, camera, start_time)
+            video = Video(path, label, rule.name, start_time, rule.model, rule.scene, rule.timezone)
+            break
+    if len(folder_name(video.camera)) > _LONGEST_NAME:
+        problem = f"its camera's name, {video.camera}, is too long for a folder; give a shorter with --camera"
+        return replace(video, problem=problem)
+    return video
 
 
 def _nearest_folder(path: str) -> str:

@@ -146,6 +146,14 @@ class TestCameras:
         (video,) = plan_videos([str(archive / "hall")])
         assert video.camera == "hall"
 
+    def test_a_name_too_long_for_a_folder_is_told_and_can_be_replaced(self, archive):
+        """Of letters that are no ASCII, each takes up to nine bytes there; the other cameras are counted."""
+        name = 30 * "\N{CJK UNIFIED IDEOGRAPH-9580}"
+        (archive / "gate").rename(archive / name)
+        assert [video.problem is None for video in plan_videos([str(archive)])] == [True, False, False, False]
+        rules = [CameraRule("gate", match=f"{name}/*")]
+        assert all(video.problem is None for video in plan_videos([str(archive)], cameras=rules))
+
     def test_a_table_gives_name_model_and_scene(self, archive):
         rules = [
             CameraRule("entrance", match="gate/*", model="e.npz", timezone="Europe/Rome"),

@@ -359,8 +359,8 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
 
     That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
     never quite the same again. It holds too where the known one is a shadow on it: the sun came out. What is
-    proven is known even where it is always hidden, and so is what restless things hide: in footage of seconds
-    or a few minutes people do, who stand or follow each other, while a car or a bench is still.
+    proven stays, and what restless things hide is known even where they always do: in footage of seconds or a
+    few minutes they are people, who stand or follow each other, while a car or a bench is still.
 
     Parameters
     ----------
@@ -373,11 +373,10 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     image = light.cast_on(known.image_bgr)
     is_known = _is_seen(image, frames)
     is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
-    is_known &= ~is_shade
-    if known.is_proven is not None:
-        is_known |= known.is_proven
     differs = differing(image, empty.image_bgr)
-    is_hidden = differs & (is_known | (_hidden_by_people(differs, known, empty) & ~is_shade))
+    is_hidden = differs & ~is_shade & (is_known | _hidden_by_people(differs, known, empty))
+    if known.is_proven is not None:
+        is_hidden |= known.is_proven
     return EmptyScene(
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
@@ -396,10 +395,11 @@ def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarr
     return n_restless > RESTLESS_SHARE * n_differing
 
 
-def differing(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarray:
-    """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ, and a little around them."""
+def differing(image_bgr: np.ndarray, other_bgr: np.ndarray, piece: np.ndarray = _PIECE) -> np.ndarray:
+    """(H, W) bool: where whole pieces, (k, k) uint8 ones, of two pictures (H, W, 3) uint8 differ, and a
+    little around them."""
     differs = cv2.compare(largest_difference(image_bgr, other_bgr), _SEEN_WITHIN, cv2.CMP_GT)
-    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2).view(bool)
+    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, piece), piece, iterations=2).view(bool)
 
 
 def _is_seen(image_bgr, frames) -> np.ndarray:

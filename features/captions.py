@@ -15,7 +15,7 @@ _CHANGED, _LEAST_CHANGED, _LEAST_CONTRAST = 10, 0.15, 15
 #: It is the same again within so much of the strokes' contrast (root mean square), as the light may drift
 #: behind them, and something else meanwhile: that squared, so many times.
 _SAME, _OTHER = 0.2, 9
-#: So many of its changes come back, in so many squares next to each other.
+#: So many of its changes from one frame to the next come back, in so many squares next to each other.
 _LEAST_BACK, _LEAST_SQUARES = 0.85, 6
 #: So many of its heights to the left and the right are of the same line: digits that seldom change.
 _REACH = 6
@@ -26,7 +26,8 @@ def captions(frames_bgr: np.ndarray, image_bgr: np.ndarray) -> np.ndarray:
     """Where digits change in frames of a fixed camera.
 
     Digits come back: what a square of pixels changes to, it has been before, to the pixel, and something else
-    in between. People never look the same twice, nor does who stays change.
+    in between. People never look the same twice; who stays changes only where others pass in front, none of
+    whom is seen again.
 
     Parameters
     ----------
@@ -78,16 +79,20 @@ def _squares_of(image) -> np.ndarray:
 
 def _share_back(changes, is_changed) -> np.ndarray:
     """(k,) share of the frames in which squares have changed (k, n) bool, by changes (k, n, p) float32, that
-    show what others do and something else in between; 0 of squares without strokes."""
+    show what others do and something else in between, among those that differ from the frame before; 0 of
+    squares without strokes."""
     norms = np.square(changes).sum(axis=2)
     distances = norms[:, :, None] + norms[:, None] - 2 * changes @ changes.swapaxes(1, 2)
     contrast = changes.std(axis=2)
     same = changes.shape[2] * np.square(_SAME * contrast)[:, :, None]
     n_others = np.cumsum(distances > _OTHER * same, axis=2, dtype=np.int16)
     has_others = n_others != np.diagonal(n_others, axis1=1, axis2=2)[:, :, None]
-    is_back = ((distances <= same) & has_others & is_changed[:, None]).any(axis=2)
+    is_same = distances <= same
+    is_back = (is_same & has_others & is_changed[:, None]).any(axis=2)
     has_strokes = np.mean(contrast, axis=1, where=is_changed) >= _LEAST_CONTRAST
-    return has_strokes * np.mean(is_back, axis=1, where=is_changed)
+    is_new = is_changed.copy()
+    is_new[:, 1:] &= ~np.diagonal(is_same, -1, axis1=1, axis2=2)
+    return has_strokes * (is_back & is_new).sum(axis=1) / np.maximum(is_new.sum(axis=1), 1)
 
 
 def _lines(squares) -> list[tuple[int, int, int, int]]:

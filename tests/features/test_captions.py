@@ -48,6 +48,18 @@ def test_people_are_none_nor_are_digits_further_inside(seed):
     assert not found(footage(place=(60, 75), seed=seed)).any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_who_stands_still_while_others_pass_is_none(seed):
+    frames = footage(place=None, seed=seed)
+    stripes = np.where(np.arange(14)[:, None, None] % 8 < 4, 20, 230)
+    behind = frames.copy()
+    frames[:28, 4:18, 90:104] = stripes
+    passes = np.abs(behind[:28].astype(int) - np.median(behind, axis=0)).max(axis=3) > 40
+    frames[:28][passes] = behind[:28][passes]
+    assert passes[:, 4:18, 90:104].any()
+    assert not found(frames).any()
+
+
 def test_of_few_frames_or_pixels_nothing_is_told():
     frames = footage(LEAST_FRAMES - 1)
     assert not found(frames).any()

@@ -272,12 +272,13 @@ def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)
 
 
-def has_learnt(model: CounterModel, dataset: Dataset, rows: np.ndarray) -> bool:
-    """Whether a model was trained on most of the labels of these rows (indices): by its facts, it knows the
-    same count of a frame of that number. They tell little of its error on others."""
+def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bool:
+    """Whether a model was trained on most of the labels of a table's rows: by its facts, it knows the same
+    count of a frame of that number, in the same view. They tell little of its error on others."""
     learnt = model.facts.get("labels")
-    if not isinstance(learnt, dict):
+    if not isinstance(learnt, dict) or table.camera_moved:
         return False
+    rows = table.rows[np.isfinite(dataset.counts[table.rows])]
     labels = zip(dataset.numbers[rows].tolist(), dataset.counts[rows].tolist(), strict=True)
     return 2 * sum(learnt.get(str(number)) == count for number, count in labels) > len(rows)
 

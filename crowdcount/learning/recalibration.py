@@ -96,7 +96,7 @@ def recalibrate(
     before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
     facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
     quantile = renewed_quantile(held_out, labels, model.level, model.quantile)
-    is_learnt = has_learnt(model, dataset, table.rows)
+    is_learnt = has_learnt(model, dataset, table)
     corrected = replace(
         model.corrected(correction),
         quantile=max(quantile, model.quantile) if is_learnt else quantile,

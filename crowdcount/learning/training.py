@@ -311,7 +311,7 @@ def evaluate(
         predictions,
         model.level,
         float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
-        has_learnt(model, dataset, table.rows[labelled]),
+        has_learnt(model, dataset, table),
         table.camera_moved,
         time.perf_counter() - began,
     )

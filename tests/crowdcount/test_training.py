@@ -501,11 +501,14 @@ class TestCopies:
 
 class TestEvaluate:
     def test_tells_that_the_camera_was_moved(self, street, trained, tmp_path):
-        assert not evaluate(street.dataset(), trained.model).camera_moved
+        in_place = evaluate(street.dataset(), trained.model)
+        assert in_place.is_learnt
+        assert not in_place.camera_moved
         for path in street.frames.iterdir():
             cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
         evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model)
         assert evaluation.camera_moved
+        assert not evaluation.is_learnt
         assert "another view" in evaluation_report(evaluation)[-1]
 
     def test_equals_the_metrics_by_hand(self, linear):

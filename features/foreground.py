@@ -395,11 +395,11 @@ def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarr
     return n_restless > RESTLESS_SHARE * n_differing
 
 
-def differing(image_bgr: np.ndarray, other_bgr: np.ndarray, piece: np.ndarray = _PIECE) -> np.ndarray:
-    """(H, W) bool: where whole pieces, (k, k) uint8 ones, of two pictures (H, W, 3) uint8 differ, and a
-    little around them."""
-    differs = cv2.compare(largest_difference(image_bgr, other_bgr), _SEEN_WITHIN, cv2.CMP_GT)
-    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, piece), piece, iterations=2).view(bool)
+def differing(image_bgr: np.ndarray, other_bgr: np.ndarray, least: int = _SEEN_WITHIN) -> np.ndarray:
+    """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ by more than so many grey
+    levels, and a little around them."""
+    differs = cv2.compare(largest_difference(image_bgr, other_bgr), least, cv2.CMP_GT)
+    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2).view(bool)
 
 
 def _is_seen(image_bgr, frames) -> np.ndarray:

@@ -20,9 +20,9 @@ SHORTEST_S = 90.0
 #: What a person may cover beside, above and below the body's centre, in person heights, and what somebody who
 #: sits covers of it for certain.
 _MAY_COVER, _COVERS = (0.3, 0.55, 0.65), (0.2, 0.55, 0.2)
-#: What was learnt differs from what is seen when a place is free by whole pieces of this size: of people who
-#: are far from the camera, or who were there in half of the frames, larger ones find little.
-_PIECE = np.ones((3, 3), np.uint8)
+#: What was learnt differs by more than so many grey levels from what is seen when a place is free: who was
+#: there in less than half of the frames, or is far away, is a faint smear.
+_FAINT = 8
 #: Of a place that somebody covers for certain.
 _HIDDEN = 255
 
@@ -80,7 +80,7 @@ def behind_people(
     background.learn(frames)
     seen = background.empty
     image = np.where(is_seen[..., None], seen.image_bgr, known.image_bgr)
-    is_proven = differing(image, known.image_bgr, _PIECE) & is_seen
+    is_proven = differing(image, known.image_bgr, _FAINT) & is_seen
     if not is_proven.any():
         return None
     return EmptyScene(

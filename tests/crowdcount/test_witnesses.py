@@ -23,16 +23,17 @@ RATE = 60 / (SHORTEST_S + 60)
 _COLOUR = (20, 200, 230)
 
 
-def with_sitter(street, folder, is_there, visible=slice(None), colour=_COLOUR):
-    """The street's frames in a folder, somebody sitting in those of `is_there` (n,) bool, of whom some of the
-    columns can be seen; all boxes."""
+def with_sitter(street, folder, is_there, brighter=None):
+    """The street's frames in a folder, somebody sitting in those of `is_there` (n,) bool, perhaps dressed
+    like the wall but so many grey levels brighter; all boxes."""
     folder.mkdir()
     boxes = []
     for k, path in enumerate(sorted(street.frames.iterdir())):
         image, people = cv2.imread(str(path)), street.boxes[k]
         if is_there[k]:
             x, y, width, height = SITTER[0].astype(int).tolist()
-            image[y : y + height + 1, x : x + width + 1][:, visible] = colour
+            body = image[y : y + height + 1, x : x + width + 1]
+            body[:] = _COLOUR if brighter is None else cv2.add(body, (brighter,) * 3)
             people = np.vstack([people, SITTER])
         cv2.imwrite(str(folder / path.name), image, [cv2.IMWRITE_JPEG_QUALITY, 92])
         boxes.append(people)
@@ -96,18 +97,16 @@ class TestBehindPeople:
         assert (view.image_bgr[~view.is_proven] == pipeline.view.image_bgr[~view.is_proven]).all()
         assert of_sitter(view.threshold).mean() < 30
 
-    def test_who_is_far_away_or_mostly_hidden_is_no_part_of_the_scene_either(
-        self, street, is_there, tmp_path
-    ):
-        boxes = with_sitter(street, tmp_path / "frames", is_there, slice(4, 7), (170, 170, 170))
+    def test_who_is_hardly_seen_is_no_part_of_the_scene_either(self, street, is_there, tmp_path):
+        boxes = with_sitter(street, tmp_path / "frames", is_there, brighter=12)
         pipeline, view = found(street, annotated(street, tmp_path / "frames", boxes))
         taught = Pipeline(replace(street.scene, view=view), RATE)
         with open_source(tmp_path / "frames", fps=RATE) as source:
             Overview(source, street.scene).teach(taught)
         truth = of_sitter(pipeline.reduced(cv2.imread(str(tmp_path / "frames" / "0008.jpg"))))
-        assert difference(of_sitter(pipeline.view.image_bgr), truth) > 10
+        assert difference(of_sitter(pipeline.view.image_bgr), truth) > 9
         for learnt in (view, taught.view):
-            assert difference(of_sitter(learnt.image_bgr), truth) < 6
+            assert difference(of_sitter(learnt.image_bgr), truth) < 4
 
     def test_at_the_feet_of_who_never_leaves_fewest_people_tell(self, street, sat_on):
         folder, boxes = sat_on

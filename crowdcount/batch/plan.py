@@ -254,14 +254,15 @@ def _found(
             yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
         elif os.path.isdir(given):
             continue
-        elif not os.path.isfile(given):
+        elif not os.path.exists(given):
             raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")
         elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
             yield given, given.replace(os.sep, "/")
         else:
             with input_errors(given, BatchError):
                 content = Path(given).read_bytes()
-            yield from _listed(content, given, Path(given).parent)
+            folder = Path(given).parent if os.path.isfile(given) else Path()  # a pipe is in none
+            yield from _listed(content, given, folder)
 
 
 def _walked(given: Sequence[str], unread: list[Video]) -> Iterator[tuple[str, str]]:

@@ -113,6 +113,16 @@ class TestInputs:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         assert labels(plan_videos(["-"])) == ["gate/2024-05-01/10.mp4", "missing.mp4"]
 
+    def test_a_pipe_lists_videos(self, archive, monkeypatch):
+        """As `<(find …)` of a shell, which names an open one."""
+        monkeypatch.chdir(archive)
+        reading, writing = os.pipe()
+        with os.fdopen(reading), os.fdopen(writing, "wb") as pipe:
+            pipe.write(b"gate/2024-05-01/10.mp4\n")
+            pipe.close()
+            (video,) = plan_videos([f"/dev/fd/{reading}"])
+        assert video.path == str(archive / "gate/2024-05-01/10.mp4")
+
     def test_a_list_of_a_windows_editor_has_a_mark_before_its_first_path(self, archive):
         (archive / "some.txt").write_bytes("\ufeffgate/2024-05-01/10.mp4\r\n".encode())
         assert labels(plan_videos([str(archive / "some.txt")])) == ["gate/2024-05-01/10.mp4"]

@@ -25,24 +25,29 @@ def by_direction(dataset: Dataset, scene: Scene) -> tuple[Dataset, Dataset]:
     DatasetError
         When the data set has neither.
     """
+    check_directions(dataset)
     if dataset.directed is not None:
-        known = np.isfinite(dataset.directed).all(axis=1)
+        known = _tells_both(dataset)
         return tuple(
             replace(dataset, counts=np.where(known, counts, np.nan), points=None, boxes=None)
             for counts in dataset.directed.T
         )
-    check_directions(dataset)
     speeds = track_speeds(dataset, scene.right)
     return tuple(_moving(dataset, scene, speeds, sign) for sign in (1, -1))
 
 
 def check_directions(dataset: Dataset) -> None:
     """DatasetError when a data set tells of no frame how many move where."""
-    if dataset.directed is None and dataset.identities is None:
+    if dataset.identities is None and (dataset.directed is None or not _tells_both(dataset).any()):
         raise DatasetError(
             f"{dataset.name} does not tell who moves where; give tracks (--mot), or --counts with the "
-            "columns frame,count,right,left"
+            "columns frame,count,right,left, filled in"
         )
+
+
+def _tells_both(dataset: Dataset) -> np.ndarray:
+    """(n,) bool: whether a file of counts gives a frame's right- and left-moving people."""
+    return np.isfinite(dataset.directed).all(axis=1)
 
 
 def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:

@@ -90,6 +90,11 @@ class TestLabels:
         with pytest.raises(DatasetError, match=r"^street does not tell who moves where; give tracks"):
             by_direction(replace(tracked(), identities=None), SCENE)
 
+    def test_columns_that_nobody_filled_in_tell_nothing(self):
+        half = np.column_stack([np.arange(20.0), np.full(20, np.nan)])
+        with pytest.raises(DatasetError, match="with the columns frame,count,right,left, filled in"):
+            by_direction(replace(tracked(), boxes=None, identities=None, directed=half), SCENE)
+
 
 def walkers(n_frames, rng):
     """Frames (120, 240, 3) uint8 of people 36 pixels tall who cross, and number, left and top of each.

@@ -246,13 +246,14 @@ def _found(
     Folders that cannot be read are added to `unread`.
     """
     suffixed = [pattern for pattern in include if "." in pattern.rsplit("/", 1)[-1]]
-    for path, label in _walked([given for given in inputs if os.path.isdir(given)], unread):
+    folders = [given for given in inputs if given != "-" and os.path.isdir(given)]
+    for path, label in _walked(folders, unread):
         if Path(path).suffix.lower() in VIDEO_SUFFIXES or _fits(label, suffixed):
             yield path, label
     for given in inputs:
         if given == "-":
             yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
-        elif os.path.isdir(given):
+        elif given in folders:
             continue
         elif not os.path.exists(given):
             raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")

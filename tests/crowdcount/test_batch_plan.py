@@ -111,6 +111,8 @@ class TestInputs:
         monkeypatch.chdir(archive)
         text = separator.join(["gate/2024-05-01/10.mp4", "missing.mp4"]).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        (archive / "-").mkdir()
+        (archive / "-/other.mp4").touch()
         assert labels(plan_videos(["-"])) == ["gate/2024-05-01/10.mp4", "missing.mp4"]
 
     def test_a_pipe_lists_videos(self, archive, monkeypatch):

@@ -30,8 +30,8 @@ from .tones import SATURATED
 ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
-#: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: who
-#: stays for minutes is hidden in what is learnt of twenty of them (docs/decisions/2026-11-22-empty-scene.md).
+#: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: fine
+#: detail drifts, and from an earlier scene frames differ more (docs/decisions/2026-11-22-empty-scene.md).
 ONE_SCENE_S = 3600.0
 #: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
 RESTLESS = 8.0
@@ -272,7 +272,7 @@ class MedianBackground:
         return self.n_frames % self._window_step == 0
 
     def keep(self, evened_bgr: np.ndarray) -> None:
-        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is full or due.
+        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is due.
 
         Black frames and the like take part in the first alone."""
         self._window.append(evened_bgr)

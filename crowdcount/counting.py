@@ -3,8 +3,9 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, load_scene
+from .smoothing import around, median_known
 from .video import (
     Frame,
     Landmark,
@@ -33,6 +35,16 @@ from .video import (
 _AHEAD = 4
 
 
+class _Estimate(NamedTuple):
+    """What is estimated in one frame alone: a count, and right- and left-moving people where asked for."""
+
+    frame: Frame
+    numbers: tuple[float, ...]
+    flags: tuple[str, ...]
+    mask: np.ndarray | None = None
+    features: np.ndarray | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class CountedFrame:
     """One frame with its count.
@@ -40,6 +52,7 @@ class CountedFrame:
     Attributes
     ----------
     frame : Frame
+        Its image is None too where images were not asked for.
     row : FrameCount
         What is written of it.
     mask : (h, w) bool or None
@@ -141,42 +154,52 @@ class Counting:
     def _number(self, position: Position | Landmark) -> float:
         return position.time_s * self.info.rate if position.frame is None else position.frame
 
-    def frames(self, *, ahead: bool | None = None) -> Iterator[CountedFrame]:
+    def frames(self, *, ahead: bool | None = None, images: bool = True) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails.
 
+        A frame comes when those that steady its count have been seen, see `smoothing`: their images are held
+        until then, but without `images`.
         With `ahead`, a second thread decodes meanwhile: by default where there is a second core. It costs a
         little where other processes keep all cores busy anyway. Dropping frames of a live source (`latest`)
         needs it.
         """
         if ahead is None:
             ahead = self._latest or cv2.getNumberOfCPUs() > 1
-        counted = self._counted(self._source.frames(self._start, self._end, self.every), ahead)
+        counted = self._counted(self._source.frames(self._start, self._end, self.every), ahead, images)
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted
 
-    def _counted(self, wanted: Iterator[Frame], ahead: bool) -> Iterator[CountedFrame]:
+    def _counted(self, wanted: Iterator[Frame], ahead: bool, images: bool) -> Iterator[CountedFrame]:
         depth = 1 if self._latest else _AHEAD
         with read_ahead(wanted, depth, latest=self._latest) if ahead else closing(wanted) as frames:
-            for frame in frames:
-                yield self._count(frame)
+            estimates = ((frame.time_s, self._estimate(frame, images)) for frame in frames)
+            for estimate, near in around(estimates, self.rate):
+                yield self._count(estimate, near)
 
-    def _count(self, frame: Frame) -> CountedFrame:
+    def _estimate(self, frame: Frame, images: bool) -> _Estimate:
         if frame.image_bgr is None:
-            unknown = (np.nan, np.nan) if self.directions else ()
-            row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, frame.flags, *unknown)
-            return CountedFrame(frame, row, None)
+            return _Estimate(frame, (np.nan,) * (3 if self.directions else 1), frame.flags)
         measured = self._pipeline.measure(frame.image_bgr)
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
-        count = float(self.model.predict(features)[0])
-        low, high = self.model.interval(count, self.scene)
-        flags = [*frame.flags, *measured.flags]
+        numbers = float(self.model.predict(features)[0]), *self._directed(measured.directed)
+        flags = *frame.flags, *measured.flags
         if self.model.outside(features)[0] > self.model.usual_outside:
-            flags.append("outside_training_range")
+            flags += ("outside_training_range",)
+        if not images:
+            frame = replace(frame, image_bgr=None)
+        return _Estimate(frame, numbers, flags, measured.mask, features)
+
+    def _count(self, estimate: _Estimate, near: Sequence[_Estimate]) -> CountedFrame:
+        frame, numbers, flags, mask, features = estimate
+        if features is None:
+            row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, flags, *numbers[1:])
+            return CountedFrame(frame, row, None)
+        count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
+        low, high = self.model.interval(count, self.scene)
         if count and self.model.trusts_heights and self.scene.has_doubtful_heights:
-            flags.append("uncertain_height")
-        directed = self._directed(measured.directed)
-        row = FrameCount(frame.index, frame.time_s, count, low, high, tuple(flags), *directed)
-        return CountedFrame(frame, row, measured.mask, self._profile(features, count))
+            flags += ("uncertain_height",)
+        row = FrameCount(frame.index, frame.time_s, count, low, high, flags, *directed)
+        return CountedFrame(frame, row, mask, self._profile(features, count))
 
     def _directed(self, features) -> tuple[float, ...]:
         """Right- and left-moving people; nothing unless asked for."""
@@ -323,7 +346,7 @@ def count(
         Called with each row and what is known of the source.
     """
     with open_counting(source, **options) as counting:
-        for item in counting.frames():
+        for item in counting.frames(images=False):
             if progress is not None:
                 progress(item.row, counting.info)
             yield item.row

@@ -289,7 +289,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
         open_counts = open_writer(job.counts, job.format, start_time, counting.directions)
         with overlay, profiles as density, open_counts as writer:
-            for item in counting.frames():
+            for item in counting.frames(images=job.overlay is not None):
                 writer.write(item.row)
                 if job.overlay is not None:
                     overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row, item.profile)

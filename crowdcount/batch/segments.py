@@ -2,7 +2,8 @@
 
 All segments learn the empty scene from the same frames, spread over the whole video, as an unsplit run does,
 and then from the frames before them that such a run would have kept to learn from anew. In its warm-up a
-segment looks at frames that are not written, so that a change of light just before it is known.
+segment looks at frames that are not written, so that a change of light just before it is known, and behind
+its end at those that steady its last counts.
 docs/batch.md says what remains.
 """
 

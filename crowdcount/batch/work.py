@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -21,7 +22,7 @@ from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors, load_arrays, save_arrays
-from ..video import ASSUMED_RATE, Landmark, Position, open_source
+from ..video import ASSUMED_RATE, Landmark, open_source
 from .containers import creation_time
 from .segments import Segment
 
@@ -159,7 +160,6 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         options["scene"] = load_scene(Path(job.work, "scene.npz"))
         options["start"] = segment.start
         options["kept"] = segment.kept if segment.start is not None else None
-        options["end"] = None if segment.end is None else Position(frame=segment.end)
     _check_unchanged(job)
 
     def tables():
@@ -168,8 +168,13 @@ def count(job: Job, segment: Segment, report: Report) -> int:
             job.path, model=_model(job.model, job.model_digest), every=job.every, **options
         ) as counting:
             expected = counting.expected_frames
-            with closing(counting.frames(ahead=False)) as frames:
+            if segment.end is not None:
+                first = 0 if segment.start is None else segment.start.frame
+                expected = math.ceil((segment.end - first) / job.every)
+            with closing(counting.frames(ahead=False, images=False)) as frames:
                 for done, item in enumerate(frames, start=1):
+                    if segment.end is not None and item.row.frame >= segment.end:
+                        break  # frames behind it steadied the last ones
                     if len(rows) == ROWS_PER_GROUP:
                         yield counts_table(rows, job.start_time)
                         rows = []

@@ -1,10 +1,12 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from features.motion import LOW_RATE_FPS
 from models import Copies
@@ -15,6 +17,7 @@ from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
+from ..smoothing import SMOOTHING_S, smoothed
 from ..video import Position, open_source, spread
 from .cache import kept
 from .datasets import Dataset
@@ -59,6 +62,8 @@ class FeatureTable:
         is known. None unless asked for.
     copies : Copies or None
         Of labelled frames, blurred or sharpened; None unless asked for.
+    times_s : (n,) float64 or None
+        Seconds since the footage began; None for ready-made features.
     camera_moved : bool
         Whether the footage shows another view than the scene in which a model counts.
     """
@@ -74,10 +79,11 @@ class FeatureTable:
     cells: np.ndarray | None = None
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
     copies: Copies | None = None
+    times_s: np.ndarray | None = None
     camera_moved: bool = False
 
 
-def measure_for(
+def counts_of(
     model: CounterModel,
     dataset: Dataset,
     wanted: np.ndarray,
@@ -86,16 +92,31 @@ def measure_for(
     scene: Scene | None = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
-) -> FeatureTable:
-    """Measure rows (n,) bool as a model wants them, of which `least` must have a label; see `evaluate`."""
+) -> tuple[FeatureTable, np.ndarray]:
+    """What a model counts in rows (n,) bool, of which `least` must have a label; see `evaluate`.
+
+    Returns
+    -------
+    FeatureTable, (k,) float64
+        The rows that could be decoded, and their counts, each steadied by the frames around it, as in
+        `crowdcount.counting`.
+    """
     check_labels(dataset, wanted, least)
     scene = model.scene if scene is None else scene.knowing(model.scene)
-    table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
+    table = measure(
+        dataset, wanted, scene=scene, model=model, with_neighbours=True, cache=cache, progress=progress
+    )
+    counts = model.predict(table.features)
+    if table.times_s is not None:
+        counts = smoothed(table.times_s, counts, table.rate)
+    asked = wanted[table.rows]
+    table, counts = replace(table, rows=table.rows[asked], features=table.features[asked]), counts[asked]
     check_labels(dataset, table.rows, least)
     if scene is None or scene.view is None:
-        return table
+        return table, counts
     seen = table.scene.view
-    return replace(table, camera_moved=seen is None or not scene.view.is_shown_in(seen.image_bgr))
+    moved = seen is None or not scene.view.is_shown_in(seen.image_bgr)
+    return replace(table, camera_moved=moved), counts
 
 
 def measure(
@@ -106,6 +127,7 @@ def measure(
     model: CounterModel | None = None,
     directions: bool = False,
     with_copies: bool = False,
+    with_neighbours: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
@@ -125,6 +147,8 @@ def measure(
         Measure what moves right and left too; not with a model that counts in any scene.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
+    with_neighbours : bool
+        Take the rows besides that steady the counts of those that are wanted, see `crowdcount.smoothing`.
     cache, progress
         As for `train`.
 
@@ -165,6 +189,8 @@ def measure(
         if model is not None:
             model.check_columns(columns)
 
+        if with_neighbours:
+            wanted = binary_dilation(wanted, np.ones(2 * math.floor(SMOOTHING_S * rate) + 1))
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:
             labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))
@@ -195,6 +221,7 @@ def measure(
         pipeline.person_height,
         pipeline.cell_views(),
         pipeline.cells,
+        times_s=arrays["times_s"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -210,6 +237,7 @@ def measure(
             table,
             rows=table.rows[known],
             features=_by_frame(arrays["directed"][known, side]),
+            times_s=None,
             columns=tuple(schema.names),
             views=schema.views(),
             cell_views=pipeline.cell_views(schema),
@@ -237,17 +265,18 @@ def _by_frame(features: np.ndarray) -> np.ndarray:
 def _measured(source, pipeline, wanted, copied, progress) -> dict[str, np.ndarray]:
     """What is measured of the frames from the first wanted to the last.
 
-    `rows` (n,) and `features` (n, n_regions, n_quantities); where they are measured, those of both
-    directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
+    `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities); where they are measured, those
+    of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
     n_quantities) of the rows that are `copied` (k,).
     """
     chosen = np.flatnonzero(wanted)
-    rows, values, directed, copies = [], [], [], {}
+    rows, times_s, values, directed, copies = [], [], [], [], {}
     for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
         if frame.image_bgr is not None:
             measured = pipeline.measure(frame.image_bgr)
             if wanted[frame.index]:
                 rows.append(frame.index)
+                times_s.append(frame.time_s)
                 values.append(measured.features)
                 directed.append(measured.directed)
             if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
@@ -257,7 +286,7 @@ def _measured(source, pipeline, wanted, copied, progress) -> dict[str, np.ndarra
             progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
-    arrays = {"rows": np.array(rows, np.int64), "features": np.stack(values)}
+    arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s), "features": np.stack(values)}
     known = [features for features in directed if features is not None]
     if known:
         unknown = np.full_like(known[0], np.nan)

@@ -13,7 +13,7 @@ from ..model import CounterModel
 from ..scene import Scene
 from ..video import open_source
 from .datasets import Dataset
-from .measuring import Progress, has_learnt, measure_for, selected
+from .measuring import Progress, counts_of, has_learnt, selected
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -89,8 +89,10 @@ def recalibrate(
     """
     began = time.perf_counter()
     wanted = selected(dataset, frames) & np.isfinite(dataset.counts)
-    table = measure_for(model, dataset, wanted, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
-    labels, counts = dataset.counts[table.rows], model.predict(table.features)
+    table, counts = counts_of(
+        model, dataset, wanted, MIN_COUNTS, scene=scene, cache=cache, progress=progress
+    )
+    labels = dataset.counts[table.rows]
     correction = fit_correction(counts, labels)
     held_out = leave_one_out(counts, labels)
     before, after = count_metrics(labels, counts), count_metrics(labels, held_out)

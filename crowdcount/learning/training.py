@@ -24,7 +24,7 @@ from .datasets import Dataset
 from .directions import by_direction
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
 from .local_counts import local_counts
-from .measuring import FeatureTable, Progress, check_labels, has_learnt, measure_for, selected
+from .measuring import FeatureTable, Progress, check_labels, counts_of, has_learnt, selected
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
 
@@ -298,10 +298,9 @@ def evaluate(
     """
     began = time.perf_counter()
     wanted = selected(dataset, frames)
-    table = measure_for(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
+    table, counts = counts_of(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
     labelled = np.isfinite(dataset.counts[table.rows])
-    labels = dataset.counts[table.rows][labelled]
-    predictions = model.predict(table.features[labelled])
+    labels, predictions = dataset.counts[table.rows][labelled], counts[labelled]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     return Evaluation(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
+_MOST_DOTS = 50  # of a line
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
 _DAY_S = 86400
@@ -182,6 +183,13 @@ def _groups(n: int) -> np.ndarray:
     return np.arange(0, n, math.ceil(2 * n / _MOST_POINTS) if n > _MOST_POINTS else 1)
 
 
+def dotted(values: Sequence[float]) -> np.ndarray:
+    """Which points (bool) of a line have a dot: all of a few, of many those that no line joins to another."""
+    known = np.isfinite(values)
+    joined = np.pad(known, 1)
+    return known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
+
+
 def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Mean of the known values of each group along the first axis; NaN where there is none."""
     if not len(starts):
@@ -198,16 +206,15 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
     known = np.isfinite(values)
     count, low, high = _means(values, starts).T
     times_s = times_s[starts]
-    axes.fill_between(times_s, low, high, color=_PALE, linewidth=0, label="interval")
+    axes.fill_between(times_s, low, high, color=_PALE, linewidth=1.2, label="interval")  # a line, of one
     if group > 1:
         least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 0]
         most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 0]
         axes.fill_between(times_s, least, most, where=least <= most, color=_BLUE, alpha=0.35, linewidth=0.6,
                           label=f"range of {group:,} frames")
     label = f"mean of {group:,} frames" if group > 1 else "count"
-    marker = "o" if len(starts) <= 50 else None
-    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker=marker, markersize=3, label=label,
-              clip_on=False, zorder=3)  # nobody is a whole dot on the axis
+    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker="o", markersize=3, markevery=dotted(count),
+              label=label, clip_on=False, zorder=3)  # nobody is a whole dot on the axis
 
     top = values[known].max(initial=1.0)
     axes.set_ylim(0, 1.08 * top)
@@ -287,28 +294,23 @@ def _legend_above(axes, columns: int) -> None:
 
 
 def _summary(results: Sequence[FrameCount], start_time: datetime | None) -> str:
-    summary = CountSummary()
+    summary = CountSummary(start_time=start_time)
     for row in results:
         summary.add(row)
-    frames = f"{summary.frames:,} frames"
+    frames = f"{summary.frames:,} frames" if summary.frames != 1 else "1 frame"
     if summary.peak is None:
         return frames
     if summary.few_are_reliable:
         frames = f"{summary.n_reliable:,} reliable of {frames}"
-    when = clock((summary.peak.time_s + _since_midnight_s(start_time)) % _DAY_S)
-    return f"mean {summary.mean:.1f}, peak {summary.peak.count:.1f} at {when}, {frames}"
-
-
-def _since_midnight_s(time: datetime | None) -> float:
-    """Seconds into its day; 0 without a time."""
-    if time is None:
-        return 0.0
-    return (time - time.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds()
+    return f"mean {summary.mean:.1f}, peak {summary.peak.count:.1f} at {summary.peak_time}, {frames}"
 
 
 def _label_time(axes, span_s: tuple[float, float], start_time: datetime | None) -> None:
     """Ticks at round times; those of the day, with its date, when the `start_time` of 0 s is given."""
-    since_midnight_s = _since_midnight_s(start_time)
+    since_midnight_s = 0.0
+    if start_time is not None:
+        midnight = start_time.replace(hour=0, minute=0, second=0, microsecond=0)
+        since_midnight_s = (start_time - midnight).total_seconds()
     length = span_s[1] - span_s[0]
     step = next((step for step in _TICK_STEPS_S if length <= 9 * step), None)
     step = step or _DAY_S * math.ceil(length / 9 / _DAY_S)

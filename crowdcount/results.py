@@ -127,6 +127,13 @@ class CountSummary:
         return self._total / self._counted if self._counted else math.nan
 
     @property
+    def peak_time(self) -> str:
+        """When the peak was: by the clock where that is known, else since the source's first frame."""
+        if self.start_time is None:
+            return clock(self.peak.time_s, 1)
+        return (self.start_time + timedelta(seconds=self.peak.time_s)).isoformat(sep=" ", timespec="seconds")
+
+    @property
     def n_reliable(self) -> int:
         """Number of frames that mean and peak are of, unless there is no reliable one: then 0."""
         return self._counted if self._is_reliable else 0

@@ -4,7 +4,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .counting import Counting
@@ -401,8 +400,7 @@ def describe_counts(summary: CountSummary) -> str:
     if summary.peak is None:
         return "none could be counted"
     peak = summary.peak
-    when = clock(peak.time_s, 1)
-    if summary.start_time is not None:
-        when = (summary.start_time + timedelta(seconds=peak.time_s)).isoformat(sep=" ", timespec="seconds")
-    text = f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {when} (frame {peak.frame})"
+    text = (
+        f"mean {summary.mean:.1f} people, peak {peak.count:.1f} at {summary.peak_time} (frame {peak.frame})"
+    )
     return f"{text}, of {plural(summary.n_reliable, 'reliable frame')}" if summary.few_are_reliable else text

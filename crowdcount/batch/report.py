@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote
 
-import numpy as np
-
 from .. import pages
 from ..errors import BatchError, OutputError
+from ..plots import dotted
 from ..results import UNRELIABLE, clock, import_parquet
 from ..storage import atomic_path, check_writable
 from .catalogue import describe, results
@@ -23,7 +22,7 @@ _NAMES = {"1min": "a minute", "15min": "15 minutes", "hour": "an hour", "day": "
 SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _BLUE, _PALE, _GREY = "#1d5c96", "#9cc0e0", "#7a7a7a"
-_MOST_DOTS, _MOST_STRIPS = 40, 12
+_MOST_STRIPS = 12
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
@@ -266,7 +265,7 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         if isinstance(times[0], datetime):
             step = timedelta(seconds=step)
         points, means, tops = _with_gaps(line, step)
-        dots = {"marker": "o", "markersize": 3, "markevery": _dots(means), "clip_on": False, "zorder": 3}
+        dots = {"marker": "o", "markersize": 3, "markevery": dotted(means), "clip_on": False, "zorder": 3}
         axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dots)
         axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dots)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
@@ -310,13 +309,6 @@ def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[list, list
         means.append(math.nan if row.mean is None else row.mean)
         tops.append(math.nan if row.max is None else row.max)
     return times, means, tops
-
-
-def _dots(values: Sequence[float]) -> np.ndarray:
-    """Which points (bool) have a dot: all of a few, of many those that no line joins to another."""
-    known = np.isfinite(values)
-    joined = np.pad(known, 1)
-    return known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
 
 
 def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:

@@ -59,6 +59,19 @@ class TestPlot:
         columns = np.flatnonzero(drawn)
         assert (marked[-1] - marked[0]) / (columns[-1] - columns[0]) == pytest.approx(0.2, abs=0.01)
 
+    def test_frames_between_such_without_a_count_are_seen(self, tmp_path):
+        results = [row if k % 2 else unknown(row) for k, row in enumerate(rows(200))]
+        picture, blue, _ = plotted(tmp_path / "a.png", results)
+        dark = blue & (picture[..., 2] < 100)
+        starts = np.diff(dark[100:].any(axis=0).astype(int)) == 1
+        assert starts.sum() == 100
+        assert (blue & ~dark)[100:].any(axis=0).sum() > 200  # the intervals
+
+    def test_the_interval_of_a_single_frame(self, tmp_path):
+        _, blue, _ = plotted(tmp_path / "a.png", rows(1))
+        assert blue[100:].any(axis=1).sum() > 50
+        assert "mean 5.0, peak 5.0 at 0:00:00.0, 1 frame" in texts(tmp_path / "a.svg", rows(1))
+
     @pytest.mark.parametrize("flagged", [{3}, {50_000}, set(range(0, 100_000, 2))])
     def test_long_footage_keeps_single_peaks_and_single_flags(self, tmp_path, flagged):
         results = rows(100_000)
@@ -78,10 +91,10 @@ class TestPlot:
         results[2500] = FrameCount(2500, 100.0, 9.0, 8.0, 10.0, ("outside_training_range",))
         found = texts(tmp_path / "a.svg", results, title="a $b$ c.mp4")
         assert "a $b$ c.mp4" in found
-        assert "mean 5.0, peak 9.0 at 0:01:40, 5,000 frames" in found
+        assert "mean 5.0, peak 9.0 at 0:01:40.0, 5,000 frames" in found
         results[:1000] = [FrameCount(k, k / 25, 90.0, 80.0, 99.0, ("camera_moved",)) for k in range(1000)]
         found_of_few = texts(tmp_path / "b.svg", results)
-        assert "mean 5.0, peak 9.0 at 0:01:40, 3,999 reliable of 5,000 frames" in found_of_few
+        assert "mean 5.0, peak 9.0 at 0:01:40.0, 3,999 reliable of 5,000 frames" in found_of_few
         assert {"0:00:00", "0:00:30", "0:03:00", "camera_moved", "interval", "mean of 5 frames"} <= set(found)
 
     def test_wall_clock(self, tmp_path):
@@ -92,7 +105,14 @@ class TestPlot:
         assert "0:00:00" in joined
         assert "2024-02-29" in joined
         assert "2024-03-01" in joined
-        assert "at 23:59:50" in joined
+        assert "at 2024-02-29 23:59:50, 500 frames" in joined
+
+    def test_the_peak_of_days(self, tmp_path):
+        results = [FrameCount(k, k * 3600.0, k % 27, 0.0, 30.0) for k in range(48)]
+        assert "peak 26.0 at 26:00:00.0" in " ".join(texts(tmp_path / "a.svg", results))
+        begin = datetime(2024, 2, 28, 23, 59, 59, 900_000)  # rounded up, it was "24:00:00"
+        found = " ".join(texts(tmp_path / "b.svg", results, start_time=begin))
+        assert "peak 26.0 at 2024-03-01 01:59:59" in found
 
     @pytest.mark.parametrize("results", [[], rows(1), [unknown(rows(1)[0])], list(map(unknown, rows(3000)))])
     def test_few_or_no_counts(self, tmp_path, results):

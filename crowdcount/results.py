@@ -33,6 +33,8 @@ _STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
 #: Letters of a wrong row that are repeated.
 _LONGEST_FOUND = 200
+#: No time lies further away, in seconds: differences of any longer ones may overflow.
+_LATEST_S = 1e18
 
 
 @dataclass(frozen=True)
@@ -527,9 +529,11 @@ def _row(place: str, cells: object) -> FrameCount:
         directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
         names = (*COLUMNS[1:5], *directions)
         numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
-        if not math.isfinite(numbers[0]) or math.isinf(numbers[1]) or numbers[1] < 0:
+        if not abs(numbers[0]) <= _LATEST_S or math.isinf(numbers[1]) or numbers[1] < 0:
             raise ValueError
-        return FrameCount(int(cells["frame"]), *numbers[:4], tuple(map(str, cells["flags"])), *numbers[4:])
+        flags = cells["flags"] or ()
+        flags = tuple(flags.split(";") if isinstance(flags, str) else map(str, flags))
+        return FrameCount(int(cells["frame"]), *numbers[:4], flags, *numbers[4:])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         wanted = ",".join(COLUMNS)
         raise DatasetError(f"{place}: expected values for {wanted}, the count 0 or more, found "
@@ -539,9 +543,7 @@ def _row(place: str, cells: object) -> FrameCount:
 def _read_csv(path: Path) -> Iterator[tuple[str, dict]]:
     _, rows = csv_rows(path, COLUMNS)
     for line, texts in rows:
-        cells = {name: text.strip() or None for name, text in texts.items()}
-        flags = cells["flags"]
-        yield f"{path}, line {line}", cells | {"flags": flags.split(";") if flags else []}
+        yield f"{path}, line {line}", {name: text.strip() or None for name, text in texts.items()}
 
 
 def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
@@ -562,6 +564,4 @@ def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
     except (ValueError, OverflowError) as error:  # of times that are none, too
         raise DatasetError(f"{path} is not a parquet file, or it is damaged; make it again") from error
     for number, cells in enumerate(rows, start=1):
-        flags = cells.get("flags") or []
-        flags = flags.split(";") if isinstance(flags, str) else flags
-        yield f"{path}, row {number}", cells | {"flags": flags}
+        yield f"{path}, row {number}", cells

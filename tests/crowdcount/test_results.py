@@ -196,6 +196,7 @@ class TestCsv:
         ("frame,time_s,count,low,high,flags\n0,0,-1,0,1,\n", "'time_s': '0', 'count': '-1'"),
         ("frame,time_s,count,low,high,flags\n0,0,many,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n,0,1,1,1,\n", "line 2: expected values"),
+        ("frame,time_s,count,low,high,flags\n0,1e308,1,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n" + "1" * 200_000, "is not a text file"),
     ])
     def test_bad_files(self, tmp_path, text, said):
@@ -232,6 +233,13 @@ class TestJsonLines:
             file.write(text)
         with pytest.raises(DatasetError, match="line 4: expected"):
             read_counts(tmp_path / "a.jsonl")
+
+    def test_flags_joined_as_other_programs_make_them_of_a_table(self, tmp_path):
+        rows = [{"frame": k, "time_s": k, "count": 2, "low": 1, "high": 3, "flags": flags}
+                for k, flags in enumerate(["learning;blank", "noisy", "", None])]
+        (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found = [row.flags for row in read_counts(tmp_path / "a.jsonl")]
+        assert found == [("learning", "blank"), ("noisy",), (), ()]
 
 
 class TestParquet:

@@ -75,7 +75,7 @@ class Forecast:
         Beginnings of the steps, seconds since `start`.
     counts, low, high : (steps,) float64
         Mean count of each step, and the interval that held it in `level` of the steps of the back-test;
-        infinitely wide when too few periods were tested.
+        infinitely wide when too few periods were tested for that level.
     start : datetime or None
     period_s : float
     history : (periods, steps) float64

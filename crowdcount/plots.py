@@ -143,17 +143,15 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     shown = made.history[-_SHOWN_PERIODS:]
     begin_s = made.times_s[0] - shown.size * made.step_s
     middle_s = begin_s + made.step_s * (np.arange(shown.size) + 0.5)
-    axes.plot(middle_s, shown.ravel(), color=_INK, linewidth=1.0, label="counted")
+    axes.plot(middle_s, shown.ravel(), color=_INK, linewidth=1.0, label="counted", clip_on=False, zorder=3)
     next_s = made.times_s + made.step_s / 2
     if made.has_interval:
         axes.fill_between(next_s, made.low, made.high, color=_PALE, linewidth=0, label="interval")
-    axes.plot(next_s, made.counts, color=_BLUE, linewidth=1.6, label="forecast")
+    axes.plot(next_s, made.counts, color=_BLUE, linewidth=1.6, label="forecast", clip_on=False, zorder=3)
     axes.axvline(made.times_s[0], color=_GREY, linewidth=0.8, linestyle=":")
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel("people", color=_GREY)
+    axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
+    _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    _strip_frame(axes, ("left", "top", "right"))
     _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), made.start)
     _legend_above(axes, 3)
     errors = ", ".join(f"{name} {error:.2f}" for name, error in made.errors.items())

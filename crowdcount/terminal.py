@@ -290,7 +290,8 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
         *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
     ]
     if not made.has_interval:
-        lines.append("no interval: one tested period is too few; count more footage")
+        tested = plural(made.n_tested, "tested period")
+        lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")
     return lines + [f"written: {path}" for path in written]
 
 

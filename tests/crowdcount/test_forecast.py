@@ -1,8 +1,10 @@
 """Forecasts of count curves from files of counts: what is learnt, the back-test, and wrong input."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -307,9 +309,22 @@ class TestCommand:
     def test_one_tested_period_gives_no_interval(self, tmp_path):
         path = write(tmp_path / "a.csv", np.tile(WAVE, 4), start_time=None)
         result = self.run(path, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.png")
-        assert "no interval: one tested period is too few" in result.output
+        assert "no interval: 1 tested period cannot promise it; count more footage" in result.output
         cells = (tmp_path / "f.csv").read_text().splitlines()[1].split(",")
         assert cells[2:] == ["0.0", ""]
+
+    def test_a_level_that_no_tested_periods_can_promise(self, tmp_path):
+        path = write(tmp_path / "a.csv", np.tile(WAVE, 6), start_time=None)
+        result = self.run(path, "-o", tmp_path / "f.csv", "--steps", "24", "--level", "0.9999")
+        assert "no interval: 3 tested periods cannot promise it" in result.output
+        assert "or lower --level" in result.output
+
+    def test_nobody_is_drawn_on_the_axis_of_one_person(self, tmp_path):
+        path = write(tmp_path / "a.csv", np.zeros(4 * 24), start_time=None)
+        with mpl.rc_context({"svg.fonttype": "none"}):
+            self.run(path, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.svg")
+        ticks = re.findall(r"<text[^>]*>([\d.]+)</text>", (tmp_path / "f.svg").read_text())
+        assert ticks == ["0", "1"]
 
     def test_too_few_periods_are_one_line(self, tmp_path):
         path = write(tmp_path / "a.csv", WAVE)

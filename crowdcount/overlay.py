@@ -215,7 +215,7 @@ def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
     """The texts in the upper left corner, over a darkened ground."""
     counted = math.isfinite(row.count)
     lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
-    if counted:
+    if math.isfinite(row.high):
         lines.append((f"{row.low:.1f} to {row.high:.1f} people", 0.45, _PALE_BGR))
     if row.right is not None and math.isfinite(row.right):
         lines.append((f"{row.left:.1f} < left   right > {row.right:.1f}", 0.45, _PALE_BGR))

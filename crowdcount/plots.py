@@ -204,7 +204,8 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
     known = np.isfinite(values)
     count, low, high = _means(values, starts).T
     times_s = times_s[starts]
-    axes.fill_between(times_s, low, high, color=_PALE, linewidth=1.2, label="interval")  # a line, of one
+    if known[:, 2].any():
+        axes.fill_between(times_s, low, high, color=_PALE, linewidth=1.2, label="interval")  # a line, of one
     if group > 1:
         least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 0]
         most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 0]

@@ -49,7 +49,7 @@ class FrameCount:
         Seconds since the source's first frame.
     count, low, high : float
         Estimated number of people in the region of interest (never negative) and the ends of its interval,
-        all three NaN when the frame could not be decoded.
+        all three NaN when the frame could not be decoded; 0 and infinity where nothing is known of it.
     flags : tuple of str
         What was unusual about the frame, such as "undecodable"; words without ";".
     right, left : float or None

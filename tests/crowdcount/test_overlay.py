@@ -54,6 +54,13 @@ class TestDrawOverlay:
             assert (picture[:60, :100] > 240).all(axis=2).any()  # white digits
             assert all((picture != earlier).any() for earlier in pictures[:k])
 
+    def test_no_interval_is_told_where_none_is_known(self):
+        frame, whole = np.full((480, 640, 3), 100, np.uint8), np.ones((480, 640), bool)
+        pictures = [draw_overlay(frame, whole, None, FrameCount(7, 1.0, 3.0, 0.0, high))
+                    for high in (math.inf, math.nan, 4.0)]
+        np.testing.assert_array_equal(pictures[0], pictures[1])
+        assert (pictures[0] != pictures[2]).any()
+
     @pytest.mark.parametrize("shape", [(2, 3), (2000, 8), (8, 2000)])
     def test_what_does_not_fit_into_a_tiny_frame_is_left_out(self, shape):
         frame, whole = np.full((*shape, 3), 100, np.uint8), np.ones(shape, bool)

@@ -72,6 +72,12 @@ class TestPlot:
         assert blue[100:].any(axis=1).sum() > 50
         assert "mean 5.0, peak 5.0 at 0:00:00.0, 1 frame" in texts(tmp_path / "a.svg", rows(1))
 
+    def test_no_interval_where_none_is_known(self, tmp_path):
+        results = [FrameCount(k, k / 25, 5.0, 0.0, math.inf) for k in range(100)]
+        found = texts(tmp_path / "a.svg", results)
+        assert "count" in found
+        assert "interval" not in found
+
     @pytest.mark.parametrize("flagged", [{3}, {50_000}, set(range(0, 100_000, 2))])
     def test_long_footage_keeps_single_peaks_and_single_flags(self, tmp_path, flagged):
         results = rows(100_000)

@@ -104,7 +104,7 @@ class _CommandLine(click.Group):
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:  # the same of an endless name
                 raise
-            complain(f"{error.filename} cannot be read: its name is too long; check it")
+            complain(f"{error.filename} cannot be read or written: its name is too long; choose a shorter")
             ctx.exit(FAILED)
         except KeyboardInterrupt as error:
             complain(error)

@@ -71,7 +71,7 @@ class Measurement:
     mask : (h, w) bool
         Foreground at the working size.
     flags : tuple of str
-        "learning", "light_change", "camera_moved", "noisy", "blank", "frozen".
+        "learning", "light_change", "camera_moved", "noisy", "blank", "frozen", "vehicle".
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
@@ -100,11 +100,13 @@ def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[in
 
 
 def cell_grid(scene: Scene) -> tuple[int, int]:
-    """Bands and cells per band that give cells of about `CELL_GROUND`, twice as many per band as bands."""
+    """Bands and cells per band that give cells of about `CELL_GROUND`, twice as many per band as bands; of
+    people smaller than a pixel, no more than there are rows and columns of pixels."""
     ground = float((1.0 / np.square(scene.person_height[scene.roi], dtype=np.float64)).sum())
     n_cells = max(1.0, ground / CELL_GROUND)
     rows = max(1, round(np.sqrt(n_cells / 2)))
-    return rows, max(1, round(n_cells / rows))
+    height, width = scene.roi.shape
+    return min(rows, height), min(max(1, round(n_cells / rows)), width)
 
 
 class Pipeline:

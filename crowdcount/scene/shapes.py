@@ -113,7 +113,7 @@ def line_through(persons, size_wh) -> HeightLine:
     width, height = size_wh
     if not (
         np.isfinite([x, feet, heights]).all()
-        and (heights > 0).all()
+        and (heights >= 1).all()
         and (heights <= 2 * height).all()
         and (x >= 0).all()
         and (x <= width).all()
@@ -122,7 +122,7 @@ def line_through(persons, size_wh) -> HeightLine:
     ):
         raise SceneError(
             f"expected people as x,foot_y,height in pixels of the {width}x{height} frame, found "
-            "one outside it or without height; measure again"
+            "one outside it or less than a pixel tall; measure again"
         )
     if np.ptp(feet) < max(2, 0.02 * height):
         raise SceneError(

@@ -245,6 +245,9 @@ class TestAnyScene:
     def test_a_scene_with_room_for_few_is_one_cell(self):
         assert cell_grid(level_scene(400.0)) == (1, 1)
 
+    def test_people_smaller_than_a_pixel_give_a_cell_to_each_pixel(self):
+        assert cell_grid(level_scene(1e-3)) == (480, 640)
+
     def test_the_grid_does_not_depend_on_the_resolution(self):
         scene = drawn_scene((640, 480))
         for size_wh in ((1280, 960), (320, 240)):

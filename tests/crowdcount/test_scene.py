@@ -138,6 +138,7 @@ class TestSceneFrom:
             ([(5, 50, 40), (5, 100, 30)], "per row"),
             ([(5, 50, 1), (5, 60, 100)], "per row"),
             ([(5, 50, 0), (5, 100, 30)], "measure again"),
+            ([(5, 50, 0.17), (5, 100, 0.17)], "measure again"),
             ([(5, 50, 20), (999, 100, 30)], "measure again"),
             ([(5, 50, float("inf")), (5, 100, 30)], "measure again"),
         ],

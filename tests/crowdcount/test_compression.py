@@ -112,6 +112,13 @@ def test_what_cannot_be_compressed_is_said(trained, compressed, rbf):
         compress(rbf, 49)
 
 
+def test_a_recalibrated_replica_weighs_its_prototypes_as_it_counts(compressed):
+    corrected = compressed.model.corrected(Correction(1.0, 2.0))
+    people = sum(view.coefficients for view in corrected.regressor.expansions)
+    np.testing.assert_allclose(corrected.prototypes.weights, people)
+    np.testing.assert_allclose(corrected.prototypes.weights, 2.0 * compressed.model.prototypes.weights)
+
+
 def test_rbf_kernels_learn_from_few_thousand_frames_at_most(monkeypatch, frames):
     monkeypatch.setattr("crowdcount.learning.training.DUAL_ROWS", 20)
     with pytest.raises(DatasetError, match="at most 20 labelled frames"):

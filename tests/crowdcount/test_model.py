@@ -362,6 +362,14 @@ class TestHostileDescriptions:
         rewrite(file, lambda arrays, meta: arrays[f"regressor_{name}"].__setitem__(1, value))
         refused(file)
 
+    def test_of_two_directions_of_other_columns(self, small, rows, file):
+        wide, narrow = (
+            CountRegressor(HuberLossRegressor(lam=1e-4)).fit(part, rows[:, 0]).predictor_
+            for part in (rows, rows[:, :5])
+        )
+        replace(small, directions=(wide, narrow)).save(file)
+        refused(file, "the two directions differ in their columns")
+
     def test_numbers_beyond_floats(self, file):
         """JSON holds numbers that a float does not: 1e999 reads as infinity."""
         arrays, meta = load_arrays(file, "model", VERSION)

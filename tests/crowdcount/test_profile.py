@@ -203,6 +203,11 @@ class TestModel:
         with pytest.raises(ModelError, match="--target profile"):
             bare.predict_profile(features, counts)
 
+    def test_a_profile_of_other_columns_is_refused(self, trained, tmp_path):
+        replace(load_model(trained[0]), per_cell=True).save(tmp_path / "m.npz")
+        with pytest.raises(ModelError, match="the profile does not fit the"):
+            load_model(tmp_path / "m.npz")
+
     def test_counts_alone_do_not_tell_where_people_are(self, street, tmp_path):
         result = run("train", street.frames, "--counts", street.labels, "-m", tmp_path / "m.npz", "--target",
                      "profile", "-q")  # fmt: skip

@@ -109,12 +109,13 @@ def import_scene(*paths: str | Path) -> Scene:
     for path in paths:
         variables = read_mat(path, ("pMapN", "dmap", "roi"), SceneError)
         try:
-            if "pMapN" in variables:
-                person_height = MALL_PERSON_HEIGHT / np.sqrt(variables["pMapN"].astype(np.float64))
-            elif "dmap" in variables:
-                person_height = UCSD_PERSON_HEIGHT / variables["dmap"].pmapy.astype(np.float64)
-            elif "roi" not in variables:
-                raise KeyError
+            with np.errstate(divide="ignore", invalid="ignore"):  # heights that are none are refused below
+                if "pMapN" in variables:
+                    person_height = MALL_PERSON_HEIGHT / np.sqrt(variables["pMapN"].astype(np.float64))
+                elif "dmap" in variables:
+                    person_height = UCSD_PERSON_HEIGHT / variables["dmap"].pmapy.astype(np.float64)
+                elif "roi" not in variables:
+                    raise KeyError
             if "roi" in variables:
                 roi = variables["roi"].mask > 0
         except (AttributeError, KeyError, ValueError, TypeError):

@@ -446,9 +446,11 @@ class TestImport:
         scipy.io.savemat(no_mask, {"roi": {"xi": [[1]]}})
         contents = [b"", b"text", whole[:200], whole[:-100], empty]
         contents += [file.read_bytes() for file in (foreign, no_map, no_mask)]
-        for flat_map in (np.ones((1, 5)), np.ones((3, 4, 5)), np.ones((0, 0))):
-            scipy.io.savemat(path, {"pMapN": flat_map})
+        for wrong_map in (np.ones((1, 5)), np.ones((3, 4, 5)), np.ones((0, 0)), np.zeros((9, 9))):
+            scipy.io.savemat(path, {"pMapN": wrong_map})
             contents.append(path.read_bytes())
+        scipy.io.savemat(path, {"dmap": {"pmapy": np.zeros((9, 9))}})
+        contents.append(path.read_bytes())
         for content in contents:
             path.write_bytes(content)
             with pytest.raises(SceneError) as excinfo:

@@ -140,19 +140,22 @@ class Counting:
         """
         if self.info.frame_count is None:
             return False
-        end_s = self._expected_end / self.info.rate
-        return is_short(rows, self.expected_frames) and is_short(last.time_s, end_s)
+        end_s, next_s = self._expected_end / self.info.rate, last.time_s + 1 / self.rate
+        return is_short(rows, self.expected_frames) and is_short(next_s, end_s)
 
     @property
-    def _expected_end(self) -> float | None:
+    def _expected_end(self) -> int | None:
         """About the number of the frame to stop before."""
         ends = [self._number(self._end)] if self._end else []
         if self.info.frame_count is not None:
             ends.append(self.info.frame_count)
         return min(ends, default=None)
 
-    def _number(self, position: Position | Landmark) -> float:
-        return position.time_s * self.info.rate if position.frame is None else position.frame
+    def _number(self, position: Position | Landmark) -> int:
+        """About the number of the first frame that is not before a position."""
+        if position.frame is not None:
+            return position.frame
+        return math.ceil(position.time_s * self.info.rate - 1e-6)
 
     def frames(self, *, ahead: bool | None = None, images: bool = True) -> Iterator[CountedFrame]:
         """Count the frames, in order, as long as the source is open. VideoError when it fails.

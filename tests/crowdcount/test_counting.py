@@ -15,6 +15,7 @@ from crowdcount.counting import count, open_counting
 from crowdcount.errors import ModelError, SceneError, VideoError
 from crowdcount.jobs import count_sources, plan_counting
 from crowdcount.pipeline import Pipeline
+from crowdcount.results import FrameCount
 from crowdcount.scene import scene_from
 from crowdcount.terminal import Terminal
 from crowdcount.video import SourceInfo, VideoSource, parse_position
@@ -213,6 +214,8 @@ class TestProgress:
             ({"start": "1s", "end": "1.8s"}, 8),
             ({"end": "100"}, 24),
             ({"start": "1s", "every": 7}, 2),
+            ({"start": "1.05s"}, 13),
+            ({"start": "0.25s", "every": 7}, 3),
         ],
     )
     def test_expected_frames_are_those_that_come(self, clip, trained, options, expected):
@@ -221,6 +224,14 @@ class TestProgress:
         with open_counting(clip, model=trained.model, **options) as counting:
             assert counting.expected_frames == expected
             assert sum(1 for _ in counting.frames()) == expected
+
+    @pytest.mark.parametrize(("every", "rows", "lacks"), [(1, 12, True), (5, 2, True), (1, 23, False),
+                                                          (23, 1, False)])  # fmt: skip
+    def test_footage_that_ends_a_little_early_lacks_nothing(self, clip, trained, every, rows, lacks):
+        """Of every 23rd of 24 frames, the second of two is missing as soon as the very last frame is."""
+        last = FrameCount((rows - 1) * every, (rows - 1) * every / 10, 1.0, 0.0, 2.0)
+        with open_counting(clip, model=trained.model, every=every) as counting:
+            assert counting.lacks_its_end(rows, last) == lacks
 
 
 class TestClosing:

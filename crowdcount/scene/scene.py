@@ -111,7 +111,8 @@ class Scene:
             return self
         scale_x, scale_y = size_wh[0] / self.size_wh[0], size_wh[1] / self.size_wh[1]
         if self.polygons is None:
-            roi = cv2.resize(self.roi.astype(np.float32), size_wh, interpolation=cv2.INTER_AREA) >= 0.5
+            covered = cv2.resize(self.roi.astype(np.float32), size_wh, interpolation=cv2.INTER_AREA)
+            roi = covered >= min(0.5, covered.max())  # a mask is not lost, however small
             polygons = None
         else:
             polygons = tuple(

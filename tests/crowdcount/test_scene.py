@@ -181,6 +181,14 @@ class TestScene:
         scene = scene_from(SIZE, [[(0, 0), (50, 0), (50, 119), (0, 119)], small])
         assert scene.resized((20, 15)).roi[8, 13]
 
+    @pytest.mark.parametrize("row", [0, 50, 119])
+    def test_a_thin_mask_stays_at_a_size_at_which_it_covers_half_of_no_pixel(self, row):
+        roi = np.zeros(SIZE[::-1], bool)
+        roi[row, 20:140] = True
+        small = Scene(SIZE, roi, np.full(roi.shape, 20, np.float32)).resized((20, 15)).roi
+        assert small[row // 8, 4:16].all()
+        assert small.sum() < 20
+
     def test_resized_there_and_back_is_the_same_line(self, given_scene):
         back = given_scene.resized((480, 360)).resized(SIZE)
         assert back.line.slope == pytest.approx(given_scene.line.slope)

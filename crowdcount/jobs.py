@@ -378,7 +378,7 @@ def make_scene(
     if output is not None:
         made.save(output)
     if preview is not None:
-        _write_picture(preview, draw_scene(made, first.image_bgr))
+        write_picture(preview, draw_scene(made, first.image_bgr))
     if html is not None:
         shown = [(frame.index, frame.time_s, frame.image_bgr) for frame in frames or [first]]
         starts = [] if scene is None else ["--scene", str(scene)]
@@ -389,7 +389,8 @@ def make_scene(
     return made
 
 
-def _write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
+def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
+    """Write an image (H, W, 3) uint8 as its suffix tells, whole or not at all; OutputError."""
     _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
     with atomic_path(path) as temporary:
         temporary.write_bytes(encoded.tobytes())

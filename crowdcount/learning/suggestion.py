@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from models import transductive_design
@@ -13,12 +12,13 @@ from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
 from ..errors import DatasetError
+from ..jobs import write_picture
 from ..marking import write_heads_page
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
-from ..storage import atomic_path, output_errors
+from ..storage import output_errors
 from ..video import Position, VideoSource, open_source
 from .grids import grid_weights
 
@@ -156,9 +156,7 @@ def write_pictures(path: str, suggestions: Sequence[Suggestion], folder: str | P
     with output_errors(folder):
         Path(folder).mkdir(parents=True, exist_ok=True)
     for one, image in _images(path, suggestions):
-        _, encoded = cv2.imencode(".png", image)
-        with atomic_path(Path(folder, picture_name(one.frame))) as temporary:
-            temporary.write_bytes(encoded.tobytes())
+        write_picture(Path(folder, picture_name(one.frame)), image)
 
 
 def write_page(

@@ -63,6 +63,10 @@ class IsoTime(click.ParamType):
         try:
             time = datetime.fromisoformat(value)
             time + timedelta(days=366)  # frames that come later have a time too
+            offset = time.utcoffset() or timedelta()
+            time - offset  # which must be no earlier than the year 1 either
+            if offset % timedelta(minutes=1):
+                raise ValueError
         except (ValueError, OverflowError):
             expected = "expected an ISO 8601 time such as 2024-05-01T08:00:00"
             return self.fail(f"{expected}, found {value!r}", param, ctx)

@@ -2,7 +2,8 @@
 
 A source is opened with :func:`open_source`, read with :meth:`VideoSource.frames` and closed by ``with``:
 `files`, `images` and `live` hold what is particular to each kind, `source` what they have in common,
-`numbering` which number and time a frame has, `ahead` the thread that decodes meanwhile.
+`capture` and `interlaced` the decoders, `numbering` which number and time a frame has, `ahead` the thread
+that decodes meanwhile.
 
 What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 unless noted), besides what
 `numbering` and `live` say:
@@ -15,8 +16,8 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
   earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
 - OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264, MPEG-2, MPEG-4 and DV, and
   call it a success, whatever its properties and options are: FFmpeg 8 does not convert what is flagged as
-  interlaced to what is not. Earlier versions decode them. A file that shows this is refused, a stream is not
-  examined.
+  interlaced to what is not. Earlier versions decode them. What shows this is read by PyAV where that is
+  installed (`interlaced`), which also tells whether it is interlaced or still, and refused where it is not.
 - OpenCV tells the shape of a file's pixels, but returns them as they are kept: `capture` makes them square.
 - OpenCV 4.10 reads an AVI file no further than its header announces.
 

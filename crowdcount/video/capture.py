@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -14,10 +15,10 @@ _WIDEST_PIXEL = 4.0
 
 
 class Capture:
-    """A cv2.VideoCapture that one thread may release while another one is reading it."""
+    """A cv2.VideoCapture, or an `InterlacedVideo`, that one thread may release while another one reads it."""
 
-    def __init__(self, *arguments: object) -> None:
-        self._capture = cv2.VideoCapture(*arguments)
+    def __init__(self, *arguments: object, reader: Callable | None = None) -> None:
+        self._capture = (reader or cv2.VideoCapture)(*arguments)
         self._pixel_width = None  # over its height; told by an open video
         self._lock = threading.Lock()
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import VideoError
 from ..storage import input_errors
 from .capture import Capture
+from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import REORDER, SHORTEST_S, first_stamp, numbered
 from .positions import Landmark, Position
 from .source import (
@@ -46,36 +47,34 @@ class NotOneToOneError(Exception):
 
 
 class FileSource(VideoSource):
-    """A file that OpenCV's FFmpeg decodes; every pass opens it anew."""
+    """A file that OpenCV's FFmpeg decodes, or PyAV's; every pass opens it anew."""
 
     def __init__(self, name: str, fps: float | None) -> None:
         super().__init__(name)
         self._path = os.path.join(".", name)  # in 08:00.mp4 FFmpeg sees the protocol 08
         self._given_fps = fps
-        with self._video() as capture:
-            codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
-            if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
-                raise VideoError(
-                    f"{name} cannot be read as a video: it is cut off, damaged or no video; "
-                    "copy it again, or convert it with ffmpeg"
-                )
-            failures, stamp_s = first_stamp(_stamps(capture))
-            image = None if stamp_s is None else capture.image()
-            if image is None:
-                raise VideoError(
-                    f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
-                    "convert it with ffmpeg, or copy it again if it is damaged"
-                )
-            self._own_fps = capture.fps()
-            count = capture.frame_count()
-            with self._packets() as packets:
-                if _is_stuck(capture, image, packets):
+        for self._reader in (None, InterlacedVideo):  # OpenCV's, where that can read it
+            with self._video() as capture:
+                codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+                if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
                     raise VideoError(
-                        f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
-                        f"{cv2.__version__}: deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4), or read it "
-                        "as it is with an older one (pip install 'opencv-python-headless<4.13')"
+                        f"{name} cannot be read as a video: it is cut off, damaged or no video; "
+                        "copy it again, or convert it with ffmpeg"
                     )
-                announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
+                failures, stamp_s = first_stamp(_stamps(capture))
+                image = None if stamp_s is None else capture.image()
+                if image is None:
+                    raise VideoError(
+                        f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
+                        "convert it with ffmpeg, or copy it again if it is damaged"
+                    )
+                self._own_fps = capture.fps()
+                count = capture.frame_count()
+                with self._packets() as packets:
+                    is_stuck = self._reader is None and _is_stuck(capture, image, packets)
+                    announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
+            if not is_stuck or not self._is_interlaced():
+                break
         if announced_fps * spacing_s < 1 / _LEAST_STEPS:  # packets may be the fields of frames
             with self._video() as decoded:
                 spacing_s = _spacing_s(decoded)
@@ -236,12 +235,20 @@ class FileSource(VideoSource):
             last_s = stamp_s
             n_passed += 1
 
+    def _is_interlaced(self) -> bool:
+        """Whether it is as PyAV decodes it; VideoError where that is not there."""
+        if not is_av_there():
+            raise interlaced_error(self._name, "deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)")
+        with self._capture(self._path, cv2.CAP_FFMPEG, reader=InterlacedVideo) as video:
+            return any(video.grab() and video.get(INTERLACED) for _ in range(_ALIKE))
+
     def _video(self) -> AbstractContextManager[Capture]:
-        return self._capture(self._path, cv2.CAP_FFMPEG)
+        return self._capture(self._path, cv2.CAP_FFMPEG, reader=self._reader)
 
     def _packets(self) -> AbstractContextManager[Capture]:
         """The file as packets that are not decoded: grab() goes to the next one, image() is its bytes."""
-        return self._capture(self._path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
+        raw = [cv2.CAP_PROP_FORMAT, -1]
+        return self._capture(self._path, cv2.CAP_FFMPEG, raw, reader=self._reader)
 
 
 def _stamps(capture: Capture) -> Iterator[float | None]:
@@ -285,35 +292,14 @@ def _is_stuck(capture: Capture, image: np.ndarray, packets: Capture) -> bool:
     """Whether the first frames come out all alike although their packets say that the picture changes.
 
     ``image`` is the first one; the rest is read from ``capture`` up to the first that differs, mostly the
-    second. A frame that repeats the one before takes few bytes (half a byte per 16x16 block at most), or
-    differs in few bytes from it where both are key frames.
+    second.
     """
     alike = 1
     while alike < _ALIKE and capture.grab():
         if not np.array_equal(capture.image(), image):
             return False
         alike += 1
-    height, width = image.shape[:2]
-    few_bytes = height * width / 512 + 200
-    last_key = None
-    for _ in range(alike):
-        packet = packets.image() if packets.grab() else None
-        if packet is None:
-            continue
-        key = packet if packets.is_key() else None
-        changed = packet.size
-        if key is not None:
-            changed = 0 if last_key is None else _differing_bytes(key, last_key)
-        if changed > few_bytes:
-            return True
-        last_key = key
-    return False
-
-
-def _differing_bytes(one: np.ndarray, other: np.ndarray) -> int:
-    """In how many places two packets (1, n) uint8 differ; what one is longer by is left out."""
-    shared = min(one.size, other.size)
-    return np.count_nonzero(one[0, :shared] != other[0, :shared])
+    return picture_changes(packets, (packets.grab() for _ in range(alike)), size_wh(image))
 
 
 def check_file(path: Path) -> None:

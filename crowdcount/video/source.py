@@ -196,8 +196,8 @@ class VideoSource(ABC):
         return Frame(index, time_s, reduce(resized), ("resized",))
 
     @contextmanager
-    def _capture(self, *arguments: object) -> Iterator[Capture]:
-        capture = Capture(*arguments)
+    def _capture(self, *arguments: object, reader: Callable | None = None) -> Iterator[Capture]:
+        capture = Capture(*arguments, reader=reader)
         self._captures.add(capture)
         try:
             yield capture

@@ -14,8 +14,10 @@ import itertools
 import math
 import re
 import struct
+import sys
 from pathlib import Path
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ from tests.crowdcount.numbered_frames import (
     indices,
     number_in,
     summary,
+    write_interlaced,
     write_video,
 )
 
@@ -393,17 +396,86 @@ def test_size_change_in_a_video_is_brought_to_the_first_size(tmp_path):
     assert_numbered(frames)
 
 
+FIELDS = {"x264-params": "tff=1"}
+
+
 @pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
-def test_interlaced_video_is_read_or_refused_but_never_garbage(name):
+def test_interlaced_video_is_read(name):
     """OpenCV 4.13 and later give unwritten memory for it."""
-    if OPENCV_VERSION < (4, 13):
-        with open_source(CLIPS / name) as source:
-            frames = list(source.frames())
-        assert len(frames) == 6
+    with open_source(CLIPS / name) as source:
+        assert (source.info.fps, source.info.size_wh, source.info.frame_count) == (25, SIZE_WH, 6)
+        frames = list(source.frames())
+        assert summary(source.frames()) == summary(frames)
+    assert indices(frames) == list(range(6))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(6) / 25)
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
+@pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
+def test_interlaced_video_is_refused_with_the_cure_where_pyav_is_missing(monkeypatch, name):
+    monkeypatch.setattr(files, "is_av_there", lambda: False)
+    with pytest.raises(VideoError, match=rf"{name} decodes to one.*crowdcount\[interlaced\].*yadif.*<4\.13"):
+        open_source(CLIPS / name)
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it, and seeks less")
+@pytest.mark.parametrize(
+    ("name", "codec", "options"),
+    [
+        ("a.mkv", "libx264", FIELDS),
+        ("a.mp4", "libx264", FIELDS),
+        ("a.ts", "libx264", FIELDS),
+        ("a.ts", "mpeg2video", {"bf": "2"}),
+        ("a.avi", "mpeg4", {"bf": "2"}),
+    ],
+)
+def test_seeking_is_exact_in_interlaced_video(tmp_path, monkeypatch, name, codec, options):
+    monkeypatch.setattr(files, "_NEAR", 0)
+    with open_source(write_interlaced(tmp_path / name, 140, codec, **options)) as source:
+        frames = list(source.frames())
+        assert indices(frames) == list(range(140))
         assert_numbered(frames)
-    else:
-        with pytest.raises(VideoError, match=rf"{name} decodes to one and the same picture.*<4\.13"):
-            open_source(CLIPS / name)
+        assert [frame.time_s for frame in frames] == pytest.approx(np.arange(140) / 25)
+        for start in (Position(frame=50), Position(time_s=3.0)):
+            found = source._find(start)
+            assert found is not None
+            assert summary(source.frames(start=start)) == summary(frames[found.frame :])
+        marks = source.landmarks([0, 5, 60, 61, 90])
+        expected = [frames[mark.frame].image_bgr for mark in marks]
+        assert len(marks) == 5
+        assert all(map(np.array_equal, source.images(marks), expected))
+        assert all(map(np.array_equal, source.images(marks[3:]), expected[3:]))
+        monkeypatch.setattr(files, "_LONG", 100)
+        sample = source.sample(7)
+        assert indices(sample) == pytest.approx(np.arange(0, 140, 20), abs=2)
+        assert_numbered(sample)
+
+
+def test_tape_has_the_shape_in_which_it_is_shown(tmp_path):
+    with open_source(write_interlaced(tmp_path / "a.dv", 12, "dvvideo", (720, 576))) as source:
+        assert (source.info.fps, source.info.size_wh, source.info.frame_count) == (25, (768, 576), 12)
+        frames = list(source.frames())
+    assert indices(frames) == list(range(12))
+    assert_numbered(frames)
+
+
+@pytest.mark.parametrize("damaged", [[20], [20, 21, 22, 31]])
+def test_undecodable_frames_of_interlaced_video_keep_their_place(tmp_path, damaged):
+    path = write_interlaced(tmp_path / "a.avi", 40, "mpeg4")
+    damage(path, damaged)
+    with open_source(path) as source:
+        frames = list(source.frames())
+        assert summary(source.frames(start=Position(frame=30))) == summary(frames[30:])
+    assert indices(frames) == list(range(40))
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(40) / 25)
+    assert any(frame.flags == ("undecodable",) for frame in frames)
+
+
+def test_progressive_video_is_read_without_pyav(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "av", None)
+    with open_source(write_video(tmp_path / "a.avi", 20)) as source:
+        assert_numbered(list(source.frames()))
 
 
 def test_pixels_are_made_square():
@@ -439,6 +511,20 @@ def test_still_video_is_no_failure(tmp_path, fourcc, shown):
     writer.release()
     with open_source(path) as source:
         assert len(list(source.frames())) == 30
+
+
+def test_still_video_without_loss_is_no_failure(tmp_path):
+    """FFV1 learns how to write a picture from those before, so that packets of one and the same differ."""
+    path = tmp_path / "a.mkv"
+    with av.open(path, "w") as container:
+        stream = container.add_stream("ffv1", rate=25, options={"g": "100", "context": "1", "coder": "1"})
+        stream.width, stream.height = SIZE_WH
+        stream.pix_fmt = "bgr0"
+        for _ in range(30):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(7), format="bgr24")))
+        container.mux(stream.encode())
+    with open_source(path) as source:
+        assert [number_in(frame.image_bgr) for frame in source.frames()] == [7] * 30
 
 
 def test_video_of_undecodable_frames_is_refused(tmp_path):

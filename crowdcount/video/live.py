@@ -10,19 +10,24 @@ import math
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 import cv2
+import numpy as np
 
 from ..errors import VideoError
 from .capture import Capture
+from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import first_stamp, numbered, numbered_live
 from .positions import Position
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
+_ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 
 
 class LiveSource(VideoSource):
@@ -36,22 +41,26 @@ class LiveSource(VideoSource):
         self._source = source
         self._timeout_s, self._reconnect_s = timeout_s, reconnect_s
         self._was_read = False
+        self._reader = None  # OpenCV's
         self._opened_at, self._opened = time.monotonic(), datetime.now()
         self._connect()
         try:
             self.info = self._start()
+            if not self._is_camera and self._is_stuck():
+                self.info = self._start_anew()
         except BaseException:
             self.close()
             raise
 
-    def _connect(self) -> None:
+    def _connect(self, as_packets: bool = False) -> None:
         self._connected_at = time.monotonic()
         if self._is_camera:
             self._device = Capture(self._source)
         else:
             limit = math.ceil(min(self._timeout_s * 1000, 2**31 - 1))
-            limits = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
-            self._device = Capture(self._source, cv2.CAP_FFMPEG, limits)
+            told = [cv2.CAP_PROP_OPEN_TIMEOUT_MSEC, limit, cv2.CAP_PROP_READ_TIMEOUT_MSEC, limit]
+            told += [cv2.CAP_PROP_FORMAT, -1] * as_packets
+            self._device = Capture(self._source, cv2.CAP_FFMPEG, told, reader=self._reader)
         self._captures.add(self._device)
         if self._closed:  # by another thread, meanwhile
             self._device.release()
@@ -68,13 +77,57 @@ class LiveSource(VideoSource):
         count = None if self._is_camera else self._device.frame_count()
         self._is_recorded = count is not None
         self._interval_s = 1 / (fps or DEFAULT_FPS)
-        self._failures, self._first_stamp_s = first_stamp(self._unbroken_arrivals())
-        image = None if self._first_stamp_s is None else self._device.image()
+        failures, first_s = first_stamp(self._unbroken_arrivals())
+        image = None if first_s is None else self._device.image()
+        self._origin_s = (first_s or 0) - failures * self._interval_s
+        self._begun = [None] * failures + [first_s]  # arrivals that were awaited already …
+        self._kept = deque([image])  # … and their images
         if image is None:
             raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
         kind = "camera" if self._is_camera else "stream"
         opened = None if self._is_recorded else self._opened
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
+
+    def _is_stuck(self) -> bool:
+        """Whether the first frames are all alike, read up to the first that differs, mostly the second."""
+        first = self._kept[0]
+        try:
+            for arrival in self._unbroken_arrivals():
+                self._begun.append(arrival)
+                if arrival is None:
+                    continue
+                self._kept.append(self._device.image())
+                if not np.array_equal(self._kept[-1], first):
+                    return False
+                if len(self._kept) == _ALIKE:
+                    return True
+        except VideoError:  # the pass will meet it again
+            pass
+        while self._begun[-1] is None:  # those at the end are the end
+            self._begun.pop()
+        return False
+
+    def _start_anew(self) -> SourceInfo:
+        """Open a stream again that shows one and the same picture: by PyAV if that is as it is interlaced.
+
+        VideoError if it is, and there is no PyAV.
+        """
+        if is_av_there():
+            self._reader = InterlacedVideo
+            self._reconnect()
+            info = self._start()
+            grabs = itertools.chain([None], itertools.islice(self._unbroken_arrivals(), _ALIKE))
+            if any(self._device.get(INTERLACED) for _ in grabs):
+                return info
+            self._reader = None
+        else:
+            self._reconnect(as_packets=True)
+            arrivals = itertools.islice(self._unbroken_arrivals(), 2 * _ALIKE)
+            grabs = (arrival is not None for arrival in arrivals)
+            if picture_changes(self._device, grabs, self.info.size_wh):
+                raise interlaced_error(self._name, "let the camera or its recorder send progressive video")
+        self._reconnect()
+        return self._start()
 
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
@@ -90,15 +143,17 @@ class LiveSource(VideoSource):
         return selected
 
     def _slots(self, start: Position | None) -> Iterator[Slot]:
-        arrivals = itertools.chain([None] * self._failures, [self._first_stamp_s], self._arrivals())
+        arrivals = itertools.chain(self._begun, self._arrivals())
         if self._is_recorded:
-            origin_s = self._first_stamp_s - self._failures * self._interval_s
-            slots = numbered(arrivals, self._interval_s, origin_s, 0)
+            slots = numbered(arrivals, self._interval_s, self._origin_s, 0)
         else:
             slots = numbered_live(arrivals)
         for index, time_s, decoded in slots:
             self._check_open()
-            yield index, time_s, self._device.image if decoded else no_image
+            read = self._device.image if decoded else no_image
+            if decoded and self._kept:
+                read = partial(as_it_is, self._kept.popleft())
+            yield index, time_s, read
 
     def _arrivals(self) -> Iterator[float | None]:
         """As `_unbroken_arrivals`, and one None where what is live broke off and was opened again."""
@@ -127,13 +182,16 @@ class LiveSource(VideoSource):
     def _open_again(self, until: float) -> bool:
         """Open what broke off; False when it could not be opened until then, by the monotonic clock."""
         while not self._closed and time.monotonic() < until:
-            self._captures.discard(self._device)
-            self._device.release()
-            time.sleep(max(0.0, self._connected_at + _RECONNECT_PAUSE_S - time.monotonic()))
-            self._connect()
+            self._reconnect()
             if self._device.is_open():
                 return True
         return False
+
+    def _reconnect(self, as_packets: bool = False) -> None:
+        self._captures.discard(self._device)
+        self._device.release()
+        time.sleep(max(0.0, self._connected_at + _RECONNECT_PAUSE_S - time.monotonic()))
+        self._connect(as_packets)
 
     def _unbroken_arrivals(self) -> Iterator[float | None]:
         """Advance frame by frame: its time in seconds, or None where a grab failed.

@@ -1,16 +1,19 @@
 """Streams from loopback servers, and cameras that are absent."""
 
+import itertools
 import socket
 import threading
 import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
 from crowdcount.errors import VideoError
-from crowdcount.video import Position, open_source
+from crowdcount.video import Position, live, open_source
 from tests.crowdcount.numbered_frames import (
     SIZE_WH,
     assert_numbered,
@@ -21,6 +24,9 @@ from tests.crowdcount.numbered_frames import (
     write_video,
 )
 from tests.crowdcount.rtsp import send_rtsp
+
+CLIPS = Path(__file__).parent / "clips"
+OPENCV_VERSION = tuple(int(part) for part in cv2.__version__.split(".")[:2])
 
 
 def test_patience_of_years_is_more_than_opencv_can_be_told():
@@ -241,3 +247,95 @@ def test_closing_ends_the_trials_to_reconnect(serving):
 def test_live_source_has_no_fps_of_its_users_choice():
     with pytest.raises(VideoError, match="leave it out"):
         open_source("rtsp://127.0.0.1:1/x", fps=25)
+
+
+def send_over_and_over(data: bytes, requests: list):
+    """An answer for `serving`: a transport stream without end, some 60 frames a second."""
+
+    def answer(connection):
+        connection.recv(65536)
+        requests.append(time.monotonic())
+        connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: video/mp2t\r\n\r\n")
+        while True:
+            connection.sendall(data)
+            time.sleep(0.1)
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
+def test_interlaced_stream_is_read(serving, name):
+    """OpenCV 4.13 and later give unwritten memory for it."""
+    with (
+        serving(send_over_and_over((CLIPS / name).read_bytes(), [])) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source,
+    ):
+        assert (source.info.kind, source.info.size_wh) == ("stream", SIZE_WH)
+        frames = list(source.frames(end=Position(frame=40)))
+    assert indices(frames) == list(range(40))
+    numbers = [number_in(frame.image_bgr) for frame in frames if frame.image_bgr is not None]
+    assert len(numbers) > 30
+    assert set(numbers) == set(range(6))
+    times = [frame.time_s for frame in frames]
+    assert times == sorted(times)
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
+@pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
+def test_interlaced_stream_is_refused_with_the_cure_where_pyav_is_missing(serving, monkeypatch, name):
+    monkeypatch.setattr(live, "is_av_there", lambda: False)
+    with (
+        serving(send_over_and_over((CLIPS / name).read_bytes(), [])) as port,
+        pytest.raises(VideoError, match=r"one and the same picture.*crowdcount\[interlaced\].*progressive"),
+    ):
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5)
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
+def test_interlaced_stream_that_falls_silent_or_breaks_off(serving):
+    """Of the third connection comes nothing; the fourth goes on."""
+    data, requests = (CLIPS / "interlaced.ts").read_bytes(), []
+    endless = send_over_and_over(data, requests)
+
+    def answer(connection):
+        if len(requests) in (0, 3):
+            endless(connection)
+        connection.recv(65536)
+        requests.append(time.monotonic())
+        if len(requests) == 2:
+            connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: video/mp2t\r\n\r\n" + 6 * data)
+        time.sleep(3)
+
+    with serving(answer) as port:
+        url = f"http://127.0.0.1:{port}/"
+        with open_source(url, timeout_s=1, reconnect_s=20) as source:
+            began = time.monotonic()
+            frames = list(source.frames(end=Position(frame=60)))
+            assert time.monotonic() - began < 15
+    assert len(requests) == 4
+    broken = [frame.index for frame in frames if frame.image_bgr is None]
+    assert 25 < broken[0] < 40
+    later = [frame.image_bgr for frame in frames[broken[0] + 5 :] if frame.image_bgr is not None]
+    assert set(map(number_in, later)) == set(range(6))
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_still_stream_is_no_failure(serving, send_live, monkeypatch, is_there):
+    monkeypatch.setattr(live, "is_av_there", lambda: is_there)
+    with (
+        serving(send_live(itertools.repeat(draw(7)), interval_s=0.01)) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source,
+    ):
+        frames = list(source.frames(end=Position(frame=20)))
+    assert indices(frames) == list(range(20))
+    assert {number_in(frame.image_bgr) for frame in frames} == {7}
+
+
+def test_stream_that_begins_with_a_still_picture_loses_none_of_it(serving, send_live):
+    with (
+        serving(send_live([draw(7)] * 20 + [draw(k) for k in range(30)], interval_s=0.01)) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source,
+    ):
+        frames = list(source.frames(end=Position(frame=40)))
+    assert indices(frames) == list(range(40))
+    assert [number_in(frame.image_bgr) for frame in frames] == [7] * 20 + list(range(20))

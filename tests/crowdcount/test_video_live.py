@@ -293,12 +293,12 @@ def test_interlaced_stream_is_refused_with_the_cure_where_pyav_is_missing(servin
 
 @pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
 def test_interlaced_stream_that_falls_silent_or_breaks_off(serving):
-    """Of the third connection comes nothing; the fourth goes on."""
+    """The first connection is OpenCV's; the second breaks off, the third is silent, the fourth goes on."""
     data, requests = (CLIPS / "interlaced.ts").read_bytes(), []
     endless = send_over_and_over(data, requests)
 
     def answer(connection):
-        if len(requests) in (0, 3):
+        if len(requests) not in (1, 2):
             endless(connection)
         connection.recv(65536)
         requests.append(time.monotonic())
@@ -312,7 +312,7 @@ def test_interlaced_stream_that_falls_silent_or_breaks_off(serving):
             began = time.monotonic()
             frames = list(source.frames(end=Position(frame=60)))
             assert time.monotonic() - began < 15
-    assert len(requests) == 4
+    assert len(requests) >= 4
     broken = [frame.index for frame in frames if frame.image_bgr is None]
     assert 25 < broken[0] < 40
     later = [frame.image_bgr for frame in frames[broken[0] + 5 :] if frame.image_bgr is not None]

@@ -96,9 +96,11 @@ class LiveSource(VideoSource):
                 self._begun.append(arrival)
                 if arrival is None:
                     continue
-                self._kept.append(self._device.image())
-                if not np.array_equal(self._kept[-1], first):
+                image = self._device.image()
+                if not np.array_equal(image, first):
+                    self._kept.append(image)
                     return False
+                self._kept.append(first)  # not as much memory again
                 if len(self._kept) == _ALIKE:
                     return True
         except VideoError:  # the pass will meet it again

@@ -181,11 +181,13 @@ def _groups(n: int) -> np.ndarray:
     return np.arange(0, n, math.ceil(2 * n / _MOST_POINTS) if n > _MOST_POINTS else 1)
 
 
-def dotted(values: Sequence[float]) -> np.ndarray:
-    """Which points (bool) of a line have a dot: all of a few, of many those that no line joins to another."""
+def dots(values: Sequence[float]) -> dict[str, object]:
+    """How a line is drawn: all of a few points have a dot, of many those that no line joins to another."""
     known = np.isfinite(values)
     joined = np.pad(known, 1)
-    return known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
+    dotted = known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
+    marker = {"marker": "o", "markersize": 3, "markevery": dotted} if dotted.any() else {}
+    return marker | {"clip_on": False, "zorder": 3}  # nobody is a whole dot on the axis
 
 
 def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -212,8 +214,7 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
         axes.fill_between(times_s, least, most, where=least <= most, color=_BLUE, alpha=0.35, linewidth=0.6,
                           label=f"range of {group:,} frames")
     label = f"mean of {group:,} frames" if group > 1 else "count"
-    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, marker="o", markersize=3, markevery=dotted(count),
-              label=label, clip_on=False, zorder=3)  # nobody is a whole dot on the axis
+    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, label=label, **dots(count))
 
     top = values[known].max(initial=1.0)
     axes.set_ylim(0, 1.08 * top)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from .. import pages
 from ..errors import BatchError, OutputError
-from ..plots import dotted
+from ..plots import dots
 from ..results import UNRELIABLE, clock, import_parquet
 from ..storage import atomic_path, check_writable
 from .catalogue import describe, results
@@ -265,9 +265,8 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         if isinstance(times[0], datetime):
             step = timedelta(seconds=step)
         points, means, tops = _with_gaps(line, step)
-        dots = {"marker": "o", "markersize": 3, "markevery": dotted(means), "clip_on": False, "zorder": 3}
-        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dots)
-        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dots)
+        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dots(means))
+        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dots(means))
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
         shown_times = dates if isinstance(times[0], datetime) else times
         axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)

@@ -92,15 +92,15 @@ def assigned(tmp_path, text, n=10):
 
 def test_a_column_for_each_operator(tmp_path):
     calls = assigned(
-        tmp_path, "frame,Anna,Ben,note\n0,crowded,fine,x\n2,Too Crowded,unknown,\n3,,ok,\n4,?,,\n"
+        tmp_path, "frame,Anna,Ben,note\n0,crowded,fine,x\n2,Too Crowded,unknown,\n3,,ok,\n4,?,,\n6,1,0,\n"
     )
     assert calls.operators == ("Anna", "Ben")
-    np.testing.assert_array_equal(calls.votes, [0.5, np.nan, 1, 0, *[np.nan] * 6])
+    np.testing.assert_array_equal(calls.votes, [0.5, np.nan, 1, 0, np.nan, np.nan, 0.5, *[np.nan] * 3])
     assert np.isnan(calls.shares).all()
 
 
 def test_a_row_for_each_operator_and_stretch(tmp_path):
-    text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2,0.6s,ben,fine\n"
+    text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2, 0.6s, ben , fine\n"
     calls = assigned(tmp_path, text)
     assert calls.operators == ("anna", "ben")
     np.testing.assert_array_equal(calls.votes, [1, 1, 0.5, 0.5, 0, 0, *[np.nan] * 4])
@@ -112,6 +112,9 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
     np.testing.assert_allclose(calls.confidence, [0.3, 1, 0.4, 0.4, 0.5, 0.5, *[np.nan] * 4])
     bags = [(rows.tolist(), share) for rows, share in calls.bags]
     assert bags == [([0, 1, 2, 3], 0.3), ([2, 3, 4, 5], 0.5)]
+    some = calls.among(np.array([0, 0, 0, 0, 1, 1, 0, 1, 1, 1], bool))
+    assert [(rows.tolist(), share) for rows, share in some.bags] == [([0, 1], 0.5)]
+    np.testing.assert_allclose(some.shares, [0.5, 0.5, *[np.nan] * 3])
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,7 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
         ("", "line 1: expected the columns frame, or start and end"),
         ("frame,call,call\n", "each once"),
         ("start,call\n1,fine\n", "expected the columns"),
+        ("frame,note\n1,fine\n", "expected the columns"),
         ("frame,call\n", "expected calls .* found none"),
         ("frame,call\n1,unknown\n", "expected calls .* found none"),
         ("frame,call\n1\n", "line 2: expected 2 values, found 1"),

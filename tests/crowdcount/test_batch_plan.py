@@ -62,11 +62,13 @@ class TestInputs:
         (archive / "yard").symlink_to(disk)
         (archive / "a-gate").symlink_to(archive / "gate")
         (archive / "gate/up").symlink_to(archive)
-        wanted = ["gate", "gate", "gate", "hall", "yard"]
+        (archive / "hall/linked.mp4").symlink_to(archive / "gate/2024-05-02/9.mp4")
+        wanted = ["gate", "gate", "gate", "hall", "hall", "yard"]
         videos = plan_videos([str(archive)])
         assert [video.camera for video in videos] == wanted
         assert [label.split("/")[0] for label in labels(videos)] == wanted
-        assert videos[4].path == str(archive / "yard/1.mp4")
+        assert all(video.problem is None for video in videos)
+        assert videos[5].path == str(archive / "yard/1.mp4")
         *_, yard = videos = plan_videos([str(archive), str(disk.parent), str(archive / "hall")])
         assert [video.camera for video in videos] == wanted
         assert yard.path == str(disk / "1.mp4")  # by its own name, where that is among them
@@ -92,6 +94,7 @@ class TestInputs:
         assert len(plan_videos([str(archive)], include=["gate/*"], exclude=["9.mp4"])) == 2
         assert labels(plan_videos([str(archive)], include=["*.txt"])) == ["hall/notes.txt"]
         assert labels(plan_videos([str(archive)], include=["hall/*"])) == ["hall/20240501_120000.MKV"]
+        assert labels(plan_videos([str(archive)], include=["[.h]all/*"])) == ["hall/20240501_120000.MKV"]
 
     def test_a_list_counts_from_its_own_folder_and_each_file_once(self, archive):
         (archive / "some.txt").write_text("# chosen\nhall/20240501_120000.MKV\n\nhall/20240501_120000.MKV\n")
@@ -170,6 +173,7 @@ class TestCameras:
         rules = [
             CameraRule("entrance", match="gate/*", model="e.npz", timezone="Europe/Rome"),
             CameraRule("hall", scene="h.json"),
+            CameraRule("any", match="*"),  # the first that fits is meant
         ]
         videos = plan_videos([str(archive)], cameras=rules)
         assert [(v.camera, v.model, v.scene) for v in videos] == [("entrance", "e.npz", None)] * 3 + [
@@ -235,9 +239,17 @@ class TestPatterns:
     def test_paths_that_do_not_fit(self, pattern, path):
         assert PathPattern(pattern).read(path) is None
 
-    @pytest.mark.parametrize("pattern", ["{name}/*", "%H%M", "%q", "{camera"])
-    def test_patterns_that_make_no_sense_are_refused(self, pattern):
-        with pytest.raises(BatchError, match="pattern"):
+    @pytest.mark.parametrize(
+        ("pattern", "reason"),
+        [
+            ("{name}/*", r"knows \{camera\}, .* not '\{'"),
+            ("%H%M", "has a time without %Y, %m and %d"),
+            ("%q", "knows .* not '%q'"),
+            ("{camera", r"knows .* not '\{'"),
+        ],
+    )
+    def test_patterns_that_make_no_sense_are_refused(self, pattern, reason):
+        with pytest.raises(BatchError, match=reason):
             PathPattern(pattern)
 
     @pytest.mark.parametrize(
@@ -311,6 +323,9 @@ class TestSeams:
         assert len(cuts) == 5
         assert all(start % step == first % step == 0 for start, first, _ in cuts)
         assert all(first - start >= 60 * 29.97 for start, first, _ in cuts)
+        for start, _, kept in cuts:
+            assert all(frame % 4 == 0 and frame < start for frame in kept)
+            assert np.diff(kept) / 29.97 == pytest.approx(20, rel=0.01)  # seconds
 
     @pytest.mark.parametrize(
         ("count", "fps", "length"),

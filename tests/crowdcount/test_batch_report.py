@@ -3,6 +3,7 @@
 import csv
 import re
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -179,6 +180,7 @@ class TestFiles:
         assert head.split() == ["camera", "start", "frames", "mean", "max", "time_of_max", "flagged"]
         assert len(lines) == 6
         assert re.search(r"^void +2024-05-03 00:00:00 +1 +100\.0%$", lines[-1])
+        assert re.search(r"^hall/old-tape-[0-9-]+ +0:00:00 +700 ", lines[-2])
 
     def test_csv_holds_all(self, out, tmp_path):
         rows = summarise(out, "15min")
@@ -206,6 +208,13 @@ class TestFiles:
         blue = (np.abs(image.astype(int) - (0x96, 0x5C, 0x1D)).max(axis=2) < 30).any(axis=1)
         strips = np.array_split(blue, 4)
         assert [strip.any() for strip in strips] == [True, True, True, False]  # nothing in the void
+        assert (cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_UNCHANGED)[..., 3:] == 255).all()
+
+    def test_strips_are_named_whatever_the_name(self, out, tmp_path):
+        rows = summarise(out, "day", cameras=["hall", "void"])
+        for path, name in ((tmp_path / "a.png", "hall"), (tmp_path / "b.png", r"$\hall$")):
+            write_report([replace(row, camera=name) for row in rows], [path], "day")
+        assert (cv2.imread(str(tmp_path / "a.png")) != cv2.imread(str(tmp_path / "b.png"))).any()
 
     def test_strips_of_all_cameras_show_the_same_time(self, out, tmp_path):
         """The hall, seen at midnight only, is a point of the gate's day, not as wide as the page."""
@@ -238,6 +247,21 @@ class TestFiles:
         sources = [image["src"] for image in page.all("img")]
         assert len(sources) == 4
         assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+
+    def test_a_page_tells_what_it_leaves_out(self, out, tmp_path, html_reader, monkeypatch):
+        monkeypatch.setattr("crowdcount.batch.report._MOST_LINES", 1)
+        monkeypatch.setattr("crowdcount.batch.report._MOST_ROWS", 2)
+        write_report(summarise(out, "15min"), [tmp_path / "a.html"], "15min")
+        page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))
+        assert "The first 2 of 112 intervals; the .csv has all." in page.texts
+        assert "The first 1 of 4 in detail; name others with --camera." in page.texts
+        assert len(page.all("img")) == 1
+
+    def test_a_page_of_videos_that_nobody_dated(self, tmp_path, html_reader):
+        add_result(tmp_path, "a", "x", None, list(made_rows(20, 1)))
+        write_report(summarise(tmp_path, "hour"), [tmp_path / "a.html"], "hour")
+        page = html_reader((tmp_path / "a.html").read_text(encoding="utf-8"))
+        assert any("No video says when it began." in text for text in page.texts)
 
     def test_other_files_are_refused_before_the_work(self, out, tmp_path):
         with pytest.raises(OutputError, match=r"expected a name ending in \.csv or \.png or \.html"):

@@ -320,8 +320,8 @@ def time_cells(time_s: float, start_time: datetime | None) -> dict:
 def clock(seconds: float, decimals: int = 0) -> str:
     """Time since the start as h:mm:ss.
 
-    >>> clock(3725.25, 1)
-    '1:02:05.2'
+    >>> clock(3725.26, 1), clock(3599.6)
+    ('1:02:05.3', '1:00:00')
     """
     ticks = round(seconds * 10**decimals)
     whole, part = divmod(ticks, 10**decimals)

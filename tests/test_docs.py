@@ -1,5 +1,7 @@
-"""Every command and option explains itself and stands in the documents, and these name no other."""
+"""Every command and option explains itself and stands in the documents; their names and examples hold."""
 
+import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -9,6 +11,15 @@ import pytest
 from crowdcount.cli import command_line
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+
+def modules_with_examples():
+    """Names of the modules that show what something gives."""
+    for package in ("crowdcount", "features", "models", "samples"):
+        for path in sorted((PROJECT / package).rglob("*.py")):
+            if ">>> " in path.read_text(encoding="utf-8"):
+                parts = path.relative_to(PROJECT).with_suffix("").parts
+                yield ".".join(parts).removesuffix(".__init__")
 
 
 def commands_of(group, prefix=""):
@@ -31,6 +42,11 @@ def test_the_list_of_commands_tells_each_in_whole_words(group):
     listed = group.get_help(click.Context(group, terminal_width=80)).partition("Commands:")[2]
     assert all(name in listed for name in group.commands)
     assert "..." not in listed
+
+
+@pytest.mark.parametrize("module", list(modules_with_examples()))
+def test_examples_are_true(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
 
 
 def documents():

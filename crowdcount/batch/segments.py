@@ -75,7 +75,7 @@ def seams(
 
     >>> [cut] = seams(45_000, 25.0, every=1, segment_s=900.0, warm_up_s=10.0)
     >>> cut.start, cut.first, cut.kept[:2]
-    (22248, 22500, (499, 999))
+    (22250, 22500, (499, 999))
     """
     if frame_count is None or fps is None or segment_s <= 0:
         return []

@@ -1,13 +1,11 @@
 """The labels of simulated footage are exact: each is checked against the pixels or against another label."""
 
-import doctest
 from dataclasses import replace
 
 import cv2
 import numpy as np
 import pytest
 
-import samples.simulation
 from samples.geometry import Ground
 from samples.scenes import SETTINGS, preset, random_spec
 from samples.simulation import VISIBLE_SHARE, Simulation
@@ -33,10 +31,6 @@ def inside(simulation, xy) -> bool:
     cv2.fillPoly(mask, [np.int32(np.round(polygon)) for polygon in simulation.roi_polygons], 1)
     x, y = np.rint(xy).astype(int)
     return 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0] and bool(mask[y, x])
-
-
-def test_docs_run():
-    assert doctest.testmod(samples.simulation).failed == 0
 
 
 def test_every_label_has_one_row_per_counted_person(clip):

@@ -57,7 +57,7 @@ def region_of(polygons, size_wh) -> np.ndarray:
     lie outside."""
     for number, polygon in enumerate(polygons, start=1):
         points = np.array(polygon, np.float64)
-        if not (np.isfinite(points).all() and np.abs(points).max() <= MAX_COORDINATE):
+        if not np.abs(points).max() <= MAX_COORDINATE:  # nor does NaN
             raise SceneError(f"polygon {number} of the ROI has a point far outside any frame; correct it")
         if _crosses_itself(points):  # of an hourglass, the middle of the sides would not be counted
             raise SceneError(f"polygon {number} of the ROI crosses itself; give its corners in order")
@@ -111,9 +111,8 @@ def line_through(persons, size_wh) -> HeightLine:
         )
     x, feet, heights = np.array(persons, np.float64).T
     width, height = size_wh
-    if not (
-        np.isfinite([x, feet, heights]).all()
-        and (heights >= 1).all()
+    if not (  # NaN is none of it
+        (heights >= 1).all()
         and (heights <= 2 * height).all()
         and (x >= 0).all()
         and (x <= width).all()

@@ -215,13 +215,14 @@ class TestCount:
     def test_mean_and_peak_are_those_of_reliable_frames(self):
         summary = CountSummary()
         counts = [(90, "light_change"), (4, ""), (math.nan, "undecodable"), (6, "resized"), (80, "learning")]
+        counts += [(6, "")]  # as many as at the peak before
         for k, (people, flag) in enumerate(counts):
             summary.add(FrameCount(k, k / 10, people, people, people, (flag,) if flag else ()))
             if k == 0:  # better than nothing
                 assert (summary.mean, summary.peak.frame, summary.n_reliable) == (90, 0, 0)
                 assert "reliable" not in describe_counts(summary)
-        assert (summary.frames, summary.mean, summary.peak.frame, summary.n_reliable) == (5, 5, 3, 2)
-        told = "mean 5.0 people, peak 6.0 at 0:00:00.3 (frame 3), of 2 reliable frames"
+        assert (summary.frames, summary.mean, summary.peak.frame, summary.n_reliable) == (6, 16 / 3, 3, 3)
+        told = "mean 5.3 people, peak 6.0 at 0:00:00.3 (frame 3), of 3 reliable frames"
         assert describe_counts(summary) == told
 
     def test_a_scene_for_other_frames(self, run, here):

@@ -50,8 +50,10 @@ def test_people_count_in_their_cell_and_on_a_border_in_both(scene, cells):
 
 
 def test_people_outside_the_region_do_not_count_and_its_edge_keeps_its_own(scene, cells):
-    data = dataset(points=[[(310, 30), (298, 230)]])
-    np.testing.assert_allclose(local_counts(data, np.array([0]), scene, cells), [[0, 0, 0, 1]])
+    dots = dataset(points=[[(310, 30), (298, 230)]])
+    boxes = dataset(boxes=[[(300, 20, 20, 40), (288, 210, 20, 40)]])
+    for data in (dots, boxes):
+        np.testing.assert_allclose(local_counts(data, np.array([0]), scene, cells), [[0, 0, 0, 1]])
 
 
 def test_a_row_without_dots_leaves_all_without_local_counts(scene, cells):
@@ -60,3 +62,14 @@ def test_a_row_without_dots_leaves_all_without_local_counts(scene, cells):
     assert local_counts(data, np.array([0]), scene, cells) is not None
     plain = Dataset("street", np.arange(1), np.ones(1))
     assert local_counts(plain, np.array([0]), scene, cells) is None
+
+
+def test_who_stands_elsewhere_is_told_from_what_was_measured_before():
+    nobody = np.empty((0, 2))
+    rows = [[(40, 30)], [(40, 31)], None, nobody], [[(40, 30)], [(40, 30)], None, nobody]
+    rows += [[(40, 30)], [(40, 31)], nobody, None], [[(40, 30), (40, 31)], nobody, None, nobody]
+    digests = [dataset(points=points).digest_of_people() for points in rows]
+    assert len(set(digests)) == 4
+    assert dataset(points=rows[0]).digest_of_people() == digests[0]
+    boxes = [dataset(boxes=[[(90, 50, 20, height)]]).digest_of_people() for height in (60, 61)]
+    assert boxes[0] != boxes[1]

@@ -137,10 +137,15 @@ class TestSceneFrom:
             ([(5, 100, 40), (90, 101, 41)], "same row"),
             ([(5, 50, 40), (5, 100, 30)], "per row"),
             ([(5, 50, 1), (5, 60, 100)], "per row"),
+            ([(5, 20, 1), (5, 60, 1), (5, 110, 80)], "per row"),  # the first would be less than nothing tall
             ([(5, 50, 0), (5, 100, 30)], "measure again"),
             ([(5, 50, 0.17), (5, 100, 0.17)], "measure again"),
             ([(5, 50, 20), (999, 100, 30)], "measure again"),
+            ([(5, 50, 40), (5, 999, 60)], "measure again"),
             ([(5, 50, float("inf")), (5, 100, 30)], "measure again"),
+            ([(5, 50, 20), (float("nan"), 100, 30)], "measure again"),
+            ([(5, 50, 20), (5, float("nan"), 30)], "measure again"),
+            ([(5, 50, 20), (5, 100, float("nan"))], "measure again"),
         ],
     )
     def test_refuses_people_who_give_no_perspective(self, persons, said):
@@ -156,6 +161,7 @@ class TestScene:
             ({"roi": np.ones(SIZE, bool)}, "pixels"),
             ({"person_height": np.zeros(SIZE[::-1], np.float32)}, "positive"),
             ({"person_height": np.full(SIZE[::-1], np.nan, np.float32)}, "positive"),
+            ({"person_height": np.full(SIZE[::-1], np.inf, np.float32)}, "positive"),
         ]:
             with pytest.raises(SceneError) as excinfo:
                 replace(given_scene, **changes)
@@ -202,8 +208,10 @@ class TestScene:
         assert one_line(excinfo, "160x120", "320x180")
 
     def test_describe_says_where_everything_is_from(self, given_scene, mask_scene):
-        assert "given" in given_scene.describe()[0]
-        assert len(given_scene.describe()) == 2
+        region, heights = given_scene.describe()
+        assert region == "region: 1 polygon, 29% of the frame of 160x120 pixels (given)"
+        assert "10 pixels with the body's centre at the region's top (row 10) to 60 with it at" in heights
+        assert "2 polygons" in given_scene.redrawn([TRIANGLE, TRIANGLE]).describe()[0]
         assert "mask" in mask_scene.describe()[0]
         assumed = scene_from(SIZE).describe()
         assert "whole frame" in assumed[0]

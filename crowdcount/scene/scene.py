@@ -163,7 +163,7 @@ class Scene:
 
     def knowing(self, other: "Scene | None") -> "Scene":
         """The scene with the view that one of the same region and heights knows, unless it has its own."""
-        if self.view is not None or other is None or other.size_wh != self.size_wh:
+        if self.view is not None or other is None:
             return self
         is_same = np.array_equal(self.roi, other.roi) and np.allclose(self.person_height, other.person_height)
         return replace(self, view=other.view) if is_same else self

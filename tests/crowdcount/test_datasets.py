@@ -96,8 +96,10 @@ class TestMall:
         assert [dataset.feature_views.count(view) for view in ("size", "edges", "texture")] == [10, 8, 12]
 
     def test_bad_folders(self, mall):
-        (mall / "frames" / "seq_000009.jpg").write_bytes(b"")
-        refused(mall, said="seq_000009.jpg: expected one image for each of the frames 1-5")
+        for name in ("seq_000009.jpg", "cover.jpg"):
+            (mall / "frames" / name).write_bytes(b"")
+            refused(mall, said=f"{name}: expected one image for each of the frames 1-5")
+            (mall / "frames" / name).unlink()
         shutil.rmtree(mall / "frames")
         (mall / "mall_feat.mat").unlink()
         refused(mall, said="without images in frames/ and without mall_feat.mat")
@@ -125,7 +127,9 @@ class TestMall:
         refused(mall / "mall_feat.mat", said="mall_gt.mat does not exist")
 
     def test_bad_features(self, mall):
-        for x, said in [(np.ones((5, 29)), "30 columns"), (np.full((5, 30), NAN), "30 columns"),
+        one_missing = np.ones((5, 30))
+        one_missing[3, 7] = NAN
+        for x, said in [(np.ones((5, 29)), "30 columns"), (one_missing, "30 columns"),
                         (np.ones((2, 30)), "at least 5 rows of features, one for each count, found 2")]:
             savemat(mall / "mall_feat.mat", {"x": x})
             refused(mall / "mall_feat.mat", said=said)
@@ -187,6 +191,16 @@ class TestUcsd:
         assert [path.name for path in dataset.source] == [
             f"vidf1_33_{clip}_f{k:03}.png" for clip in ("001", "002", "003") for k in (1, 2, 3)]
         assert [path.stem for path in dataset.scene_files] == ["vidf1_33_roi_mainwalkway", "vidf1_33_dmap3"]
+
+    def test_without_a_region_the_official_counts_alone_are_known(self, ucsd):
+        (ucsd / "gt" / "vidf1_33_roi_mainwalkway.mat").unlink()
+        np.testing.assert_array_equal(load_dataset(ucsd).counts, [NAN, NAN, NAN, 2, 300, 0, NAN, NAN, NAN])
+
+    def test_longer_clips_than_the_published_ones_are_numbered_on(self, ucsd):
+        draw_images(ucsd / "vidf" / "vidf1_33_001.y", [f"vidf1_33_001_f{k:03}.png" for k in range(4, 202)])
+        dataset = load_dataset(ucsd)
+        np.testing.assert_array_equal(dataset.numbers, np.arange(1, 208))
+        np.testing.assert_array_equal(dataset.counts[201:], [2, 300, 0, 1, 1, 0])
 
     def test_images_side_by_side(self, ucsd):
         for image in (ucsd / "vidf").glob("vidf*/*.png"):

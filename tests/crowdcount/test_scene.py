@@ -24,6 +24,7 @@ from crowdcount.scene import (
     view_of,
 )
 from crowdcount.scene.files import MALL_PERSON_HEIGHT
+from features.foreground import EmptyScene
 from features.perspective import TYPICAL_SLOPE
 
 SIZE = (160, 120)
@@ -206,6 +207,18 @@ class TestScene:
         with pytest.raises(SceneError) as excinfo:
             given_scene.fitted((320, 180))
         assert one_line(excinfo, "160x120", "320x180")
+
+    def test_knows_the_view_of_a_scene_of_the_same_region_and_heights(self, given_scene, mask_scene):
+        views = [EmptyScene(np.full((12, 16, 3), level, np.uint8), np.ones((12, 16), np.uint8))
+                 for level in (80, 90)]  # fmt: skip
+        other = replace(given_scene, view=views[0])
+        assert given_scene.knowing(other).view is views[0]
+        assert replace(given_scene, view=views[1]).knowing(other).view is views[1]
+        region = given_scene.redrawn([((0, 0), (99, 0), (99, 99))])
+        heights = given_scene.redrawn(persons=[(40, 50, 21), (100, 110, 50)])
+        for scene in (region, heights, given_scene.resized((320, 240))):
+            assert scene.knowing(other).view is None
+        assert given_scene.knowing(None) is given_scene
 
     def test_describe_says_where_everything_is_from(self, given_scene, mask_scene):
         region, heights = given_scene.describe()
@@ -434,7 +447,7 @@ class TestImport:
         np.testing.assert_allclose(scene.person_height, MALL_PERSON_HEIGHT * scale, rtol=1e-5)
         assert scene.roi[20:].all()
         assert not scene.roi[:20].any()
-        assert scene.height_origin == "imported"
+        assert (scene.roi_origin, scene.height_origin) == ("imported", "imported")
 
     def test_ucsd_from_two_files_in_any_order(self, tmp_path):
         relative = np.repeat(np.linspace(0.5, 1, 158)[:, None], 238, axis=1)

@@ -402,10 +402,7 @@ class TestFiles:
             ("person_height.npy", np.full(SIZE[::-1], -1, np.float32)),
             ("person_height.npy", np.full(SIZE[::-1], "12")),
             ("person_height.npy", None),
-            ("view.npy", np.ones((12, 16), np.uint8)),
-            ("view.npy", np.ones((12, 16, 3), np.float32)),
             ("view.npy", np.ones((12, 16, 3), np.uint8)),
-            ("view.npy", np.ones((0, 16, 3), np.uint8)),
         ],
     )
     def test_npz_with_other_arrays_is_one_line(self, mask_scene, tmp_path, member, array):
@@ -425,11 +422,37 @@ class TestFiles:
             load_scene(path)
         assert one_line(excinfo, "scene.npz")
 
-    @pytest.mark.parametrize("proven", [np.ones((12, 15), bool), np.ones((12, 16), np.uint8)])
-    def test_proven_places_that_do_not_fit_are_an_error(self, proven):
-        picture, threshold = np.ones((12, 16, 3), np.uint8), np.ones((12, 16), np.uint8)
+    def test_the_view_is_kept(self, mask_scene, tmp_path):
+        rng = np.random.default_rng(1)
+        picture, threshold = rng.integers(0, 256, (12, 16, 3), np.uint8), np.full((12, 16), 9, np.uint8)
+        for proven in (None, rng.random((12, 16)) < 0.5):
+            replace(mask_scene, view=EmptyScene(picture, threshold, proven)).save(tmp_path / "a.npz")
+            view = load_scene(tmp_path / "a.npz").view
+            np.testing.assert_array_equal(view.image_bgr, picture)
+            np.testing.assert_array_equal(view.threshold, threshold)
+            np.testing.assert_array_equal(view.is_proven, proven)
+
+    @pytest.mark.parametrize(
+        ("name", "array"),
+        [
+            ("view", np.ones((12, 16, 3), np.float32)),
+            ("view", np.ones((12, 16), np.uint8)),
+            ("view", np.ones((12, 16, 4), np.uint8)),
+            ("view_threshold", np.ones((12, 15), np.uint8)),
+            ("view_threshold", np.ones((12, 16), np.float32)),
+            ("view_proven", np.ones((12, 15), bool)),
+            ("view_proven", np.ones((12, 16), np.uint8)),
+        ],
+    )
+    def test_a_view_that_does_not_fit_is_an_error(self, name, array):
+        view = {"view": np.ones((12, 16, 3), np.uint8), "view_threshold": np.ones((12, 16), np.uint8)}
+        assert view_of(view) is not None
         with pytest.raises(SceneError, match="empty scene"):
-            view_of({"view": picture, "view_threshold": threshold, "view_proven": proven})
+            view_of(view | {name: array})
+
+    def test_a_view_without_a_pixel_is_an_error(self):
+        with pytest.raises(SceneError, match="empty scene"):
+            view_of({"view": np.ones((0, 16, 3), np.uint8), "view_threshold": np.ones((0, 16), np.uint8)})
 
 
 class TestImport:

@@ -528,6 +528,21 @@ def test_a_part_of_a_video_and_every_second_frame(clip, alarm_file, tmp_path):
     assert "20 frames" in result.stderr
 
 
+def test_frames_far_apart_are_judged_as_all_of_them_are(clip, alarm_file, tmp_path):
+    """Of footage of so low a rate, people would be measured at twice the size when an alarm is trained."""
+    all_values, values = [], []
+    watch(str(clip[0]), alarm_file[0], str(tmp_path / "e.csv"), values=all_values)
+    watch(str(clip[0]), alarm_file[0], str(tmp_path / "e.csv"), every=5, values=values)
+    np.testing.assert_allclose(values, all_values[::5], atol=1e-6)
+
+
+def test_the_command_raises_and_clears_as_the_library_does():
+    options = command_line.commands["alarm"].commands["run"].params
+    defaults = {option.name: option.default for option in options}
+    for name in ("margin", "raise_after_s", "clear_after_s"):
+        assert defaults[name] == getattr(Alarm, name)
+
+
 def test_damaged_and_foreign_files_and_wrong_sources_fail_with_one_line(clip, alarm_file, table, tmp_path):
     source, _, _ = clip
     damaged = tmp_path / "damaged.npz"
@@ -557,13 +572,15 @@ def test_labels_made_by_hand_are_not_replaced(clip, alarm_file, tmp_path, monkey
     result = run("alarm", "run", clip[0], "-m", alarm_file[0])
     assert result.exit_code == 1
     assert "is not from crowdcount" in result.stderr
+    assert run("alarm", "run", clip[0], "-m", alarm_file[0], "-o", "street.events.csv").exit_code == 0
 
 
 def test_settings_of_both_commands_come_from_the_file(table, table_alarm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "crowdcount.toml", f'[alarm.run]\nmodel = "{table_alarm}"\nend = 25\nquiet = true\n')
-    assert run("alarm", "run", table[0]).exit_code == 0
-    assert (tmp_path / "features.events.csv").exists()
+    for _ in range(2):  # the events of a file take the place of the former
+        assert run("alarm", "run", table[0]).exit_code == 0
+        assert [path.name for path in tmp_path.glob("*.csv")] == ["features.events.csv"]
     write(tmp_path / "crowdcount.toml", "[alarm.run]\nvolume = 3\n")
     result = run("alarm", "run", table[0])
     assert result.exit_code == 2

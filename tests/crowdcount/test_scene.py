@@ -16,6 +16,7 @@ from crowdcount.scene import (
     Scene,
     draw_scene,
     estimate_scene,
+    for_estimation,
     import_scene,
     load_scene,
     parse_person,
@@ -23,6 +24,7 @@ from crowdcount.scene import (
     scene_from,
     view_of,
 )
+from crowdcount.scene.estimation import ESTIMATION_ROWS
 from crowdcount.scene.files import MALL_PERSON_HEIGHT
 from features.foreground import EmptyScene
 from features.perspective import TYPICAL_SLOPE
@@ -542,6 +544,11 @@ def walking(n_frames, size_wh, slope, intercept, rng):
 
 
 class TestEstimate:
+    def test_needs_at_most_so_many_rows_of_a_frame(self):
+        assert for_estimation(np.zeros((1080, 1920, 3), np.uint8)).shape == (ESTIMATION_ROWS, 640, 3)
+        small = np.zeros((350, 600, 3), np.uint8)
+        assert for_estimation(small) is small
+
     def test_finds_the_heights_at_any_resolution(self):
         size_wh = (640, 480)
         frames = list(walking(30, size_wh, 0.3, 20.0, np.random.default_rng(0)))

@@ -46,7 +46,7 @@ class LiveSource(VideoSource):
         self._connect()
         try:
             self.info = self._start()
-            if not self._is_camera and self._is_stuck():
+            if not self._is_camera and not self._is_of_stills() and self._is_stuck():
                 self.info = self._start_anew()
         except BaseException:
             self.close()
@@ -88,6 +88,11 @@ class LiveSource(VideoSource):
         opened = None if self._is_recorded else self._opened
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
 
+    def _is_of_stills(self) -> bool:
+        """Whether it is motion JPEG, which is never flagged as interlaced."""
+        codec = int(self._device.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+        return codec.upper() == b"MJPG"
+
     def _is_stuck(self) -> bool:
         """Whether the first frames are all alike, read up to the first that differs, mostly the second."""
         first = self._kept[0]
@@ -112,22 +117,27 @@ class LiveSource(VideoSource):
     def _start_anew(self) -> SourceInfo:
         """Open a stream again that shows one and the same picture: by PyAV if that is as it is interlaced.
 
-        VideoError if it is, and there is no PyAV.
+        VideoError if it is, and there is no PyAV. One that goes no further tells nothing: OpenCV reads it.
         """
-        if is_av_there():
-            self._reader = InterlacedVideo
-            self._reconnect()
-            info = self._start()
-            grabs = itertools.chain([None], itertools.islice(self._unbroken_arrivals(), _ALIKE))
-            if any(self._device.get(INTERLACED) for _ in grabs):
-                return info
-            self._reader = None
-        else:
-            self._reconnect(as_packets=True)
-            arrivals = itertools.islice(self._unbroken_arrivals(), 2 * _ALIKE)
-            grabs = (arrival is not None for arrival in arrivals)
-            if picture_changes(self._device, grabs, self.info.size_wh):
-                raise interlaced_error(self._name, "let the camera or its recorder send progressive video")
+        by_av, is_interlaced = is_av_there(), False
+        try:
+            self._reader = InterlacedVideo if by_av else None
+            self._reconnect(as_packets=not by_av)
+            if by_av:
+                info = self._start()
+                grabs = itertools.chain([None], itertools.islice(self._unbroken_arrivals(), _ALIKE))
+                is_interlaced = any(self._device.get(INTERLACED) for _ in grabs)
+            else:
+                arrivals = itertools.islice(self._unbroken_arrivals(), 2 * _ALIKE)
+                grabs = (arrival is not None for arrival in arrivals)
+                is_interlaced = picture_changes(self._device, grabs, self.info.size_wh)
+        except VideoError:
+            pass
+        if is_interlaced and by_av:
+            return info
+        if is_interlaced:
+            raise interlaced_error(self._name, "let the camera or its recorder send progressive video")
+        self._reader = None
         self._reconnect()
         return self._start()
 

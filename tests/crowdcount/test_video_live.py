@@ -319,7 +319,14 @@ def test_interlaced_stream_that_falls_silent_or_breaks_off(serving):
     assert set(map(number_in, later)) == set(range(6))
 
 
+@pytest.fixture
+def of_any_codec(monkeypatch):
+    """Motion JPEG is looked at as if it were of a codec that may be interlaced."""
+    monkeypatch.setattr(live.LiveSource, "_is_of_stills", lambda _: False)
+
+
 @pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.usefixtures("of_any_codec")
 def test_still_stream_is_no_failure(serving, send_live, monkeypatch, is_there):
     monkeypatch.setattr(live, "is_av_there", lambda: is_there)
     with (
@@ -331,6 +338,39 @@ def test_still_stream_is_no_failure(serving, send_live, monkeypatch, is_there):
     assert {number_in(frame.image_bgr) for frame in frames} == {7}
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.usefixtures("of_any_codec")
+def test_still_stream_that_does_not_answer_when_it_is_examined_is_read_as_it_is(
+    serving, send_live, monkeypatch, is_there
+):
+    monkeypatch.setattr(live, "is_av_there", lambda: is_there)
+    still, requests = send_live(itertools.repeat(draw(7)), interval_s=0.01), []
+
+    def answer(connection):
+        requests.append(None)
+        time.sleep(3) if len(requests) == 2 else still(connection)
+
+    with (
+        serving(answer) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=1) as source,
+    ):
+        frames = list(source.frames(end=Position(frame=20)))
+    assert len(requests) == 3
+    assert {number_in(frame.image_bgr) for frame in frames} == {7}
+
+
+def test_motion_jpeg_is_opened_once_whatever_it_shows(serving, send_live):
+    still, requests = send_live(itertools.repeat(draw(7)), interval_s=0.01), []
+
+    def answer(connection):
+        requests.append(None)
+        still(connection)
+
+    with serving(answer) as port, open_source(f"http://127.0.0.1:{port}/", timeout_s=5):
+        assert len(requests) == 1
+
+
+@pytest.mark.usefixtures("of_any_codec")
 def test_stream_that_begins_with_a_still_picture_loses_none_of_it(serving, send_live):
     with (
         serving(send_live([draw(7)] * 20 + [draw(k) for k in range(30)], interval_s=0.01)) as port,

@@ -101,6 +101,11 @@ def test_a_number_of_prototypes_is_kept(rbf, tmp_path):
     assert "<svg" in (tmp_path / "four.svg").read_text()
 
 
+def test_prototypes_of_a_corrected_model_weigh_as_its_counts_do(compressed):
+    corrected = compressed.model.corrected(Correction(1.0, 2.0))
+    np.testing.assert_allclose(corrected.prototypes.weights, 2 * compressed.model.prototypes.weights)
+
+
 def test_what_cannot_be_compressed_is_said(trained, compressed, rbf):
     with pytest.raises(ModelError, match="train it with --kernel rbf"):
         compress(trained.model)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import crowdcount.counting
-from crowdcount.counting import count, open_counting
+from crowdcount.counting import count, make_pipeline, open_counting
 from crowdcount.errors import ModelError, SceneError, VideoError
 from crowdcount.jobs import count_sources, plan_counting
 from crowdcount.pipeline import Pipeline
@@ -314,6 +314,11 @@ class TestScene:
         window = {"every": 10, "end": parse_position("21")}
         given = list(count(street.frames, model=trained.model, scene=tmp_path / "scene.json", **window))
         assert given == list(count(street.frames, model=trained.model, **window))
+
+    def test_people_are_measured_at_the_size_that_the_model_learnt_at(self, street, trained, cell_model):
+        for model in (trained.model, replace(cell_model, person_height=25.0)):
+            sizes = {make_pipeline(model, street.scene, rate).person_height for rate in (1.0, 25.0)}
+            assert sizes == {model.person_height}
 
     def test_is_estimated_for_a_model_that_counts_anywhere(self, street, cell_model):
         with open_counting(street.frames, model=cell_model) as counting:

@@ -172,6 +172,8 @@ class TestPrediction:
         low, high = anywhere.interval(10.0, unsure)
         assert low < anywhere.interval(10.0, sure)[0]
         assert high > anywhere.interval(10.0, sure)[1]
+        low, high = replace(anywhere, quantile=0.0).interval(10.0, unsure)  # as many times fewer as more
+        assert 10 / low == pytest.approx(high / 10)
 
     def test_an_unknown_interval_is_infinite(self, small):
         assert replace(small, quantile=np.inf).interval(3.0, small.scene) == (0.0, np.inf)

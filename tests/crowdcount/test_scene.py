@@ -551,14 +551,16 @@ class TestEstimate:
 
     def test_finds_the_heights_at_any_resolution(self):
         size_wh = (640, 480)
-        frames = list(walking(30, size_wh, 0.3, 20.0, np.random.default_rng(0)))
+        frames = list(walking(30, size_wh, 0.2, 10.0, np.random.default_rng(0)))  # half the typical heights
         scene = estimate_scene(frames, size_wh, [((0, 200), (639, 200), (639, 479), (0, 479))])
         assert (scene.roi_origin, scene.height_origin) == ("given", "estimated")
         assert scene.height_reliability > 0.6
         for row in (250, 440):
-            assert scene.line.slope * row + scene.line.intercept == pytest.approx(0.3 * row + 20, rel=0.1)
-        assert scene.line.smallest < 0.3 * 216 + 20
-        assert scene.line.largest > 0.3 * 456 + 20
+            tall = 0.2 * row + 10
+            assert scene.line.slope * row + scene.line.intercept == pytest.approx(tall, rel=0.1)
+            assert scene.person_height[round(row - tall / 2), 320] == pytest.approx(tall, rel=0.1)
+        assert scene.line.smallest < 0.2 * 216 + 10
+        assert scene.line.largest > 0.2 * 456 + 10
         assert not scene.roi[100, 100]
         assert "estimated" in scene.describe()[1]
 

@@ -69,3 +69,7 @@ def test_blocked_quantile_needs_two_blocks():
 
 def test_blocked_quantile_of_perfect_blocks_is_zero():
     assert blocked_quantile([np.zeros(40), np.zeros(40)], 0.9) == 0
+
+
+def test_what_perfect_blocks_say_of_another_is_nothing():
+    assert blocked_quantile([np.zeros(40), np.full(40, 0.5)], 0.9) == np.inf

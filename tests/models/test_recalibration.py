@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import fit_correction, leave_one_out, renewed_quantile
+from models import Correction, fit_correction, leave_one_out, renewed_quantile
 from models.recalibration import LEAST_SCALE, OFFSET_PRECISION, SCALE_PRECISION
 
 
@@ -33,6 +33,10 @@ def test_the_correction_is_the_mode_of_its_posterior(drifted):
     best = cost(found.offset, found.scale)
     for step in ((1e-3, 0), (-1e-3, 0), (0, 1e-4), (0, -1e-4), (1e-3, -1e-4)):
         assert cost(found.offset + step[0], found.scale + step[1]) > best
+
+
+def test_no_count_is_corrected_to_less_than_nobody():
+    np.testing.assert_array_equal(Correction(-1.0, 2.0)(np.array([0.25, 0.5, 0.75])), [0, 0, 0.5])
 
 
 def test_no_label_changes_nothing_and_one_over_an_empty_scene_little():

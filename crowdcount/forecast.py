@@ -110,8 +110,8 @@ class Forecast:
 def parse_period(text: str) -> float:
     """Length of a period in seconds; DatasetError for other texts.
 
-    >>> parse_period("day"), parse_period("90s"), parse_period("1.5h")
-    (86400.0, 90.0, 5400.0)
+    >>> [parse_period(text) for text in ("hour", "day", "week", "90s", "15m", "1.5h", "2d")]
+    [3600.0, 86400.0, 604800.0, 90.0, 900.0, 5400.0, 172800.0]
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd])", text)
     length = float(match[1]) * _UNITS_S[match[2]] if match else float(_UNITS_S.get(text, 0))

@@ -49,6 +49,18 @@ def test_people_count_in_their_cell_and_on_a_border_in_both(scene, cells):
     np.testing.assert_allclose(counts, [[1, 1, 0.5, 0.5], [0, 0, 0, 0]])
 
 
+def test_people_near_a_border_count_beyond_it_as_far_as_they_reach(scene, cells):
+    above = 120 - BODY_BELOW_HEAD * 40
+    data = dataset(points=[[(155, 30)], [(40, above - 5)], [(155, above - 5)]])
+    counts = local_counts(data, np.arange(3), scene, cells)
+    np.testing.assert_allclose(counts * 16, [[12, 4, 0, 0], [12, 0, 4, 0], [9, 3, 3, 1]])
+
+
+def test_people_at_the_frames_sides_count_whole_in_their_cell(scene, cells):
+    data = dataset(points=[[(1, 1), (1, 239), (299, 239)]])
+    np.testing.assert_allclose(local_counts(data, np.array([0]), scene, cells), [[1, 0, 1, 1]])
+
+
 def test_people_outside_the_region_do_not_count_and_its_edge_keeps_its_own(scene, cells):
     dots = dataset(points=[[(310, 30), (298, 230)]])
     boxes = dataset(boxes=[[(300, 20, 20, 40), (288, 210, 20, 40)]])

@@ -42,6 +42,7 @@ def test_ten_counts_correct_a_model_of_the_camera(trained, street, drifted, tmp_
     assert found.before.bias == pytest.approx(-3, abs=0.5)
     assert found.after.mae < 0.4 * found.before.mae
     assert found.keeps_level
+    assert [replace(found, before=replace(found.before, n=n)).keeps_level for n in (8, 9)] == [False, True]
     found.model.save(tmp_path / "new.npz")
     loaded = load_model(tmp_path / "new.npz")
     frames = street.dataset()

@@ -1,5 +1,6 @@
 import io
 import json
+import math
 import pickle
 import resource
 import stat
@@ -218,6 +219,11 @@ class TestRoundTrip:
     def test_what_cannot_be_kept_is_refused(self, tmp_path, arrays):
         with pytest.raises(ValueError, match="expected"):
             save_arrays(tmp_path / "m.npz", "model", 1, arrays, {})
+        assert only(tmp_path) == []
+
+    def test_a_description_that_could_not_be_read_again_is_not_written(self, tmp_path):
+        with pytest.raises(ValueError, match="JSON"):
+            save_arrays(tmp_path / "m.npz", "model", 1, {}, {"mae": math.nan})
         assert only(tmp_path) == []
 
     def test_size_limit_of_the_system(self, tmp_path):

@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.light import COLUMNS, ROWS, Light, LightMeter
+from features.light import COLUMNS, ROWS, Light, LightMeter, showing_something
 
 WIDTH, HEIGHT = 160, 120
 
@@ -156,3 +156,11 @@ class TestLight:
 
     def test_is_never_nothing(self):
         assert self.light([0, 0, 0]).evened_out(self.FRAME).max() == 255
+
+
+def test_pictures_of_one_colour_that_no_scene_has_are_left_out_unless_there_are_no_others():
+    colours = [(0, 0, 0), (255, 255, 255), (255, 0, 0), (90, 100, 110)]
+    *nothing, floor = (np.full((HEIGHT, WIDTH, 3), colour, np.uint8) for colour in colours)
+    night = (empty_scene() / 10).astype(np.uint8)
+    assert list(map(id, showing_something([*nothing, floor, night]))) == [id(floor), id(night)]
+    assert list(map(id, showing_something(nothing))) == list(map(id, nothing))

@@ -170,7 +170,8 @@ class TestMovingBlobs:
     def test_measures_what_is_whole_and_no_speck(self):
         mask = np.zeros((200, 300), np.uint8)
         draw_person(mask, 60, 150, 60, 1)
-        draw_person(mask, 150, 199, 60, 1)  # its feet are cut by the border
+        for x, foot_row in ((150, 199), (110, 40), (3, 80), (297, 160)):  # feet, head and sides are cut off
+            draw_person(mask, x, foot_row, 60, 1)
         mask[20:30, 200:290] = 1  # a car
         mask[100:103, 250:252] = 1  # noise
         blobs = moving_blobs(mask.astype(bool))

@@ -39,6 +39,11 @@ def test_is_the_sum_of_one_regression_per_part(street):
     np.testing.assert_allclose(model.predictor_.values(X), separate, rtol=1e-10)
 
 
+def test_parts_are_learnt_by_huber_loss_regression_by_default(street):
+    default, given = (LocalCountRegressor(VIEWS, one).fit(*street) for one in (None, HuberLossRegressor()))
+    np.testing.assert_array_equal(default.predict(street[0]), given.predict(street[0]))
+
+
 def test_dots_beat_totals_where_parts_are_noisy(street):
     X, people = street
     totals = people.sum(axis=1)

@@ -16,6 +16,7 @@ from crowdcount.scene import (
     Scene,
     draw_scene,
     estimate_scene,
+    figures,
     for_estimation,
     import_scene,
     load_scene,
@@ -626,6 +627,14 @@ class TestDraw:
         assert written.any()
         assert not written[[0, -1]].any()
         assert not written[:, [0, -1]].any()
+
+    def test_people_stand_in_the_region_with_their_feet_in_the_picture_each_smaller(self, given_scene):
+        for scene in (given_scene, scene_from((640, 480))):
+            people = list(figures(scene))
+            assert len(people) >= 3
+            assert all(scene.roi[y, x] and y + tall / 2 <= scene.size_wh[1] for x, y, tall in people)
+            talls = np.array([tall for _, _, tall in people])
+            assert (talls[1:] <= 0.8 * talls[:-1]).all()
 
     def test_brings_another_size_to_the_scenes(self, mask_scene):
         assert draw_scene(mask_scene, np.zeros((240, 320, 3), np.uint8)).shape[1] == 160

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from features.foreground import kept_frames, look_step
 
+from ..smoothing import SMOOTHING_S
 from ..video import Landmark
 
 #: A video is cut into parts of this length, seconds, when it is half as long again …
@@ -70,8 +71,8 @@ def seams(
     """Where a video would be cut.
 
     Start and first frame of a part fall on frames that an unsplit run counts too (each `every`-th), and on
-    which it looks at light and camera. Nothing for a short video, or one that does not state its length and
-    rate.
+    which it looks at light and camera. A warm-up is never shorter than what steadies the first count. Nothing
+    for a short video, or one that does not state its length and rate.
 
     >>> [cut] = seams(45_000, 25.0, every=1, segment_s=900.0, warm_up_s=10.0)
     >>> cut.start, cut.first, cut.kept[:2]
@@ -81,7 +82,7 @@ def seams(
         return []
     step = every * look_step(fps / every)
     length = step * max(1, round(segment_s * fps / step))
-    warm_up = step * math.ceil(warm_up_s * fps / step)
+    warm_up = step * math.ceil(max(warm_up_s, SMOOTHING_S) * fps / step)
     n_segments = max(1, math.floor(frame_count / length + 0.5))
     firsts = [k * length for k in range(1, n_segments)]
     starts = [max(0, first - warm_up) for first in firsts]

@@ -18,6 +18,7 @@ from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_vi
 from crowdcount.batch.segments import SEGMENT_S, WARM_UP_S, Segment, seams, segments
 from crowdcount.commands.batch import batch
 from crowdcount.errors import BatchError
+from crowdcount.smoothing import SMOOTHING_S
 from crowdcount.video import Landmark, open_source
 from features.foreground import look_step
 
@@ -356,6 +357,10 @@ class TestSeams:
 
     def test_a_warm_up_longer_than_what_is_before_begins_at_the_start(self):
         assert seams(300, 10.0, 1, 10.0, 500.0) == [(0, 100, ()), (0, 200, ())]
+
+    def test_the_first_count_is_steadied_whatever_warm_up_is_asked_for(self):
+        cuts = seams(1000, 10.0, every=1, segment_s=20.0, warm_up_s=0.0)
+        assert all(cut.first - cut.start >= SMOOTHING_S * 10 for cut in cuts)
 
     def test_passes_from_landmarks_are_the_whole_pass_from_there(self, tmp_path, make_clip):
         with open_source(make_clip(tmp_path / "a.avi", 120)) as source:

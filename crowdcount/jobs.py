@@ -12,9 +12,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-import cv2
-import numpy as np
-
 from .counting import Counting, open_counting
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .marking import write_scene_page
@@ -26,7 +23,7 @@ from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
-from .storage import atomic_path, check_writable, refuse_to_replace, same_file, set_aside
+from .storage import check_writable, refuse_to_replace, same_file, set_aside, write_picture
 from .video import is_camera, open_source, refuse_among_images
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
@@ -387,13 +384,6 @@ def make_scene(
         ending = shlex.join(["-o", str(output or f"{source_stem(source)}.json")])
         write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
     return made
-
-
-def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
-    """Write an image (H, W, 3) uint8 as its suffix tells, whole or not at all; OutputError."""
-    _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(encoded.tobytes())
 
 
 def is_foreign(path: Path, columns: Collection[str] = COLUMNS) -> bool:

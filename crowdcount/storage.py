@@ -291,6 +291,15 @@ def save_arrays(path: str | Path, kind: str, version: int, arrays: Mapping[str, 
         temporary.write_bytes(packed.getvalue())
 
 
+def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
+    """Write an image (H, W, 3) uint8 as its suffix tells, whole or not at all; OutputError."""
+    import cv2
+
+    _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(encoded.tobytes())
+
+
 def load_arrays(path: str | Path, kind: str, max_version: int,
                 error: type[CrowdCountError] = ModelError) -> tuple[dict[str, np.ndarray], dict]:
     """Read a file of `save_arrays`: its arrays by name and its description.

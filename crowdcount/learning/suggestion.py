@@ -12,13 +12,12 @@ from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
 from ..errors import DatasetError
-from ..jobs import write_picture
 from ..marking import write_heads_page
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
-from ..storage import output_errors
+from ..storage import output_errors, write_picture
 from ..video import Position, VideoSource, open_source
 from .grids import grid_weights
 

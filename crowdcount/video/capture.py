@@ -35,6 +35,10 @@ class Capture:
         fps = self.get(cv2.CAP_PROP_FPS)
         return float(fps) if 0 < fps <= _HIGHEST_FPS else None
 
+    def codec(self) -> bytes:
+        """The four letters that a codec goes by."""
+        return int(self.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+
     def frame_count(self) -> int | None:
         """The announced number of frames, None for an absurd one; too small or too large it may be anyway."""
         count = self.get(cv2.CAP_PROP_FRAME_COUNT)

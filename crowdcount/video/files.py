@@ -55,7 +55,7 @@ class FileSource(VideoSource):
         self._given_fps = fps
         for self._reader in (None, InterlacedVideo):  # OpenCV's, where that can read it
             with self._video() as capture:
-                codec = int(capture.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
+                codec = capture.codec()
                 if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
                     raise VideoError(
                         f"{name} cannot be read as a video: it is cut off, damaged or no video; "

@@ -20,6 +20,7 @@ _BEFORE_S = (0, 1, 10, 100)  # how long before a wanted time a key frame is look
 
 
 def is_av_there() -> bool:
+    """Whether PyAV, which is optional, is installed."""
     return importlib.util.find_spec("av") is not None
 
 

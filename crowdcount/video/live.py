@@ -90,8 +90,7 @@ class LiveSource(VideoSource):
 
     def _is_of_stills(self) -> bool:
         """Whether it is motion JPEG, which is never flagged as interlaced."""
-        codec = int(self._device.get(cv2.CAP_PROP_FOURCC)).to_bytes(4, "little", signed=True)
-        return codec.upper() == b"MJPG"
+        return self._device.codec().upper() == b"MJPG"
 
     def _is_stuck(self) -> bool:
         """Whether the first frames are all alike, read up to the first that differs, mostly the second."""
@@ -119,22 +118,22 @@ class LiveSource(VideoSource):
 
         VideoError if it is, and there is no PyAV. One that goes no further tells nothing: OpenCV reads it.
         """
-        by_av, is_interlaced = is_av_there(), False
+        is_interlaced = False
         try:
-            self._reader = InterlacedVideo if by_av else None
-            self._reconnect(as_packets=not by_av)
-            if by_av:
+            if is_av_there():
+                self._reader = InterlacedVideo
+                self._reconnect()
                 info = self._start()
                 grabs = itertools.chain([None], itertools.islice(self._unbroken_arrivals(), _ALIKE))
-                is_interlaced = any(self._device.get(INTERLACED) for _ in grabs)
+                if any(self._device.get(INTERLACED) for _ in grabs):
+                    return info
             else:
+                self._reconnect(as_packets=True)
                 arrivals = itertools.islice(self._unbroken_arrivals(), 2 * _ALIKE)
                 grabs = (arrival is not None for arrival in arrivals)
                 is_interlaced = picture_changes(self._device, grabs, self.info.size_wh)
         except VideoError:
             pass
-        if is_interlaced and by_av:
-            return info
         if is_interlaced:
             raise interlaced_error(self._name, "let the camera or its recorder send progressive video")
         self._reader = None

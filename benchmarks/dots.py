@@ -49,7 +49,7 @@ def errors(
     for number, (pool, held_out) in enumerate(BlockedKFold(N_BLOCKS).split(labels)):
         for repeat in range(repeats):
             chosen = choose(table, pool, size, np.random.default_rng([number, repeat]))
-            few = replace(table, rows=table.rows[chosen], features=table.features[chosen], copies=None)
+            few = table.at(chosen)
             people = local_counts(dataset, few.rows, table.scene, table.cells)
             fitting = Fitting(few, dataset, people)
             by_count = fitting.choose()

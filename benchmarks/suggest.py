@@ -81,7 +81,7 @@ def ridge(table: FeatureTable, labels: np.ndarray, chosen: np.ndarray, others: n
 
 def trained(table: FeatureTable, dataset: Dataset, chosen: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Predictions for other rows by what training fits to the chosen ones, without their dots."""
-    few = replace(table, rows=table.rows[chosen], features=table.features[chosen])
+    few = table.at(chosen)
     fitting = Fitting(few, dataset)
     return fitting.fit(fitting.choose().setting).predict(table.features[others])
 

@@ -20,6 +20,11 @@ T = TypeVar("T")
 SMOOTHING_S = 0.31
 
 
+def reach(rate: float) -> int:
+    """How many frames on each side steady a count, at `rate` per second."""
+    return math.floor(SMOOTHING_S * rate)
+
+
 def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, list[T]]]:
     """Each thing with those up to `SMOOTHING_S` before and after it and itself, in order.
 
@@ -31,10 +36,10 @@ def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, l
     timed : iterable of (seconds, thing)
         In order of time.
     """
-    if rate * SMOOTHING_S < 1:
+    if not reach(rate):
         yield from ((thing, [thing]) for _, thing in timed)
         return
-    before, waiting = deque(), deque()
+    before, waiting, failure = deque(), deque(), None
 
     def first() -> tuple[T, list[T]]:
         time_s, thing = waiting[0]
@@ -49,12 +54,12 @@ def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, l
             while waiting and time_s - waiting[0][0] > SMOOTHING_S:
                 yield first()
             waiting.append((time_s, thing))
-    except Exception:
-        while waiting:
-            yield first()
-        raise
+    except Exception as error:
+        failure = error
     while waiting:
         yield first()
+    if failure is not None:
+        raise failure
 
 
 def median_known(values: Iterable[float]) -> float:

@@ -265,8 +265,9 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         if isinstance(times[0], datetime):
             step = timedelta(seconds=step)
         points, means, tops = _with_gaps(line, step)
-        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dots(means))
-        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dots(means))
+        dotted = dots(means)
+        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dotted)
+        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dotted)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
         shown_times = dates if isinstance(times[0], datetime) else times
         axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)

@@ -1,6 +1,5 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
-from ..smoothing import SMOOTHING_S, smoothed
+from ..smoothing import reach, smoothed
 from ..video import Position, open_source, spread
 from .cache import kept
 from .datasets import Dataset
@@ -82,6 +81,12 @@ class FeatureTable:
     times_s: np.ndarray | None = None
     camera_moved: bool = False
 
+    def at(self, chosen: np.ndarray) -> "FeatureTable":
+        """The table of some of its rows, (n,) bool or indices, without copies and directions."""
+        times_s = None if self.times_s is None else self.times_s[chosen]
+        rows, features = self.rows[chosen], self.features[chosen]
+        return replace(self, rows=rows, features=features, times_s=times_s, directed=None, copies=None)
+
 
 def counts_of(
     model: CounterModel,
@@ -110,7 +115,7 @@ def counts_of(
     if table.times_s is not None:
         counts = smoothed(table.times_s, counts, table.rate)
     asked = wanted[table.rows]
-    table, counts = replace(table, rows=table.rows[asked], features=table.features[asked]), counts[asked]
+    table, counts = table.at(asked), counts[asked]
     check_labels(dataset, table.rows, least)
     if scene is None or scene.view is None:
         return table, counts
@@ -190,7 +195,7 @@ def measure(
             model.check_columns(columns)
 
         if with_neighbours:
-            wanted = binary_dilation(wanted, np.ones(2 * math.floor(SMOOTHING_S * rate) + 1))
+            wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:
             labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))
@@ -234,14 +239,11 @@ def measure(
     schema = pipeline.direction_schema
     sides = tuple(
         replace(
-            table,
-            rows=table.rows[known],
+            table.at(known),
             features=_by_frame(arrays["directed"][known, side]),
-            times_s=None,
             columns=tuple(schema.names),
             views=schema.views(),
             cell_views=pipeline.cell_views(schema),
-            copies=None,
         )
         for side in range(2)
     )

@@ -32,28 +32,23 @@ def test_frames_across_a_pause_do_not_steady_each_other():
     assert smoothed(times_s, counts, 10.0).tolist() == counts.tolist()
 
 
+def arriving(n, rate, seen):
+    """The numbers of frames at their times; `seen` is told each when it comes."""
+    for k in range(n):
+        seen.append(k)
+        yield k / rate, k
+
+
 def test_frames_far_apart_are_counted_alone_and_come_at_once():
     seen = []
-
-    def timed():
-        for k in range(3):
-            seen.append(k)
-            yield k / 2, k
-
-    for k, (thing, near) in enumerate(around(timed(), 2.0)):
+    for k, (thing, near) in enumerate(around(arriving(3, 2.0, seen), 2.0)):
         assert (thing, near) == (k, [k])
         assert seen == list(range(k + 1))
 
 
 def test_a_frame_comes_as_soon_as_one_is_out_of_reach():
     seen = []
-
-    def timed():
-        for k in range(30):
-            seen.append(k)
-            yield k / 10, k
-
-    things = around(timed(), 10.0)
+    things = around(arriving(30, 10.0, seen), 10.0)
     assert next(things) == (0, [0, 1, 2, 3])
     assert seen[-1] == 4
     assert next(things) == (1, [0, 1, 2, 3, 4])

@@ -32,29 +32,46 @@ from .clips import looped
 from .plain import plain_features
 from .tables import Table
 
-_DECODE = """
-video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG)
-while video.read()[0]:
-    pass
-"""
-_COUNT = """
-directions = sys.argv[3:] == ["directions"]
-with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None, directions=directions) as counting:
-    print(time.process_time() - began)
-    began = time.process_time()
-    for row in counting.frames():
-        pass
-"""
-_MEASURED = """
+_PINNED = """
 import os, sys, time
 if hasattr(os, "sched_setaffinity"):  # neither FFmpeg nor the counting then has a second thread
-    os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+"""
+_IMPORTED = f"""{_PINNED}
 import cv2, crowdcount
 cv2.setNumThreads(1)
 crowdcount.open_counting, crowdcount.default_model()
 began = time.process_time()
-{code}
+"""
+_READ = """
+video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG)
+while video.read()[0]:
+    pass
+"""
+_DECODE = f"""{_IMPORTED}{_READ}
 print(time.process_time() - began)
+"""
+_COUNT = f"""{_IMPORTED}
+directions = sys.argv[3:] == ["directions"]
+with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None, directions=directions) as counting:
+    print(time.process_time() - began)
+    began = time.process_time()
+    for item in counting.frames(images=False):
+        pass
+    print(time.process_time() - began)
+"""
+_SCRIPT = f"""{_PINNED}
+import cv2{_READ}
+print(time.process_time())
+"""
+_COMMAND = f"""{_PINNED}
+from tempfile import TemporaryDirectory
+from crowdcount.cli import command_line
+with TemporaryDirectory() as folder:
+    model = ["--model", sys.argv[2]] if sys.argv[2] else []
+    arguments = [sys.argv[1], "--output", folder + "/counts.csv", "--quiet", *model]
+    command_line.main(arguments, standalone_mode=False)
+print(time.process_time())
 """
 _CLOCK = """
 import sys, time
@@ -63,7 +80,7 @@ import cv2, crowdcount
 cv2.setNumThreads(1)
 with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None) as counting:
     began = time.perf_counter()
-    for row in counting.frames():
+    for item in counting.frames(images=False):
         pass
     print(time.perf_counter() - began)
 print(float(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024)
@@ -80,12 +97,12 @@ print(time.process_time() - began)
 """
 
 
-def run_alone(code: str, *arguments: str) -> list[float]:
-    """What code in a process of its own prints: processor time in seconds, without the imports (of `_COUNT`
-    that of looking at the footage beforehand, then that of counting); of `_CLOCK` the time by the clock, and
-    the peak memory in MiB (the kernel's `ru_maxrss` begins at what the parent process holds)."""
+def run_alone(program: str, *arguments: str) -> list[float]:
+    """What a program in a process of its own prints: processor time in seconds, of `_DECODE` and `_COUNT`
+    without the imports (of the latter that of looking at the footage beforehand, then that of counting); of
+    `_CLOCK` the time by the clock, and the peak memory in MiB (the kernel's `ru_maxrss` begins at what the
+    parent process holds)."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    program = code if code in (_START, _CLOCK) else _MEASURED.format(code=code)
     command = [sys.executable, "-c", program, *arguments]
     report = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [float(number) for number in report.split()]
@@ -177,9 +194,9 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int, directions
         return
     with tempfile.TemporaryDirectory() as folder:
         short, long = (looped(clip, Path(folder), n) for n in (100, frames))
-        programs = (_DECODE, _COUNT, _START, _CLOCK)
+        programs = (_DECODE, _COUNT, _START, _SCRIPT, _COMMAND, _CLOCK)
         whole = [
-            [figure for code in programs for figure in run_alone(code, clip, model)] for _ in range(runs)
+            [figure for one in programs for figure in run_alone(one, clip, model)] for _ in range(runs)
         ]
         memory = [run_alone(_CLOCK, path, model)[1] for path in (short, long)]
     video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG)
@@ -187,7 +204,7 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int, directions
     while video.grab():
         n_frames += 1
     ratio = statistics.median(counting / decoding for decoding, _, counting, *_ in whole)
-    decoding, looking, counting, start, clock, _ = np.min(whole, axis=0)
+    decoding, looking, counting, start, script, command, clock, _ = np.min(whole, axis=0)
     per_frame = 1000 / n_frames
     rows = [["decoding", per_frame * decoding, 1.0]]
     for name, milliseconds in stage_times(clip, model, sampled, runs).items():
@@ -201,6 +218,10 @@ def main(clip: str, model: str, runs: int, frames: int, sampled: int, directions
         f"{n_frames / clock:.0f} by the clock while a second thread decodes)"
     )
     click.echo(f"looking at the footage beforehand: {looking:.1f} s; start to the first frame: {start:.2f} s")
+    click.echo(
+        f"the whole command: {command:.2f} s beside {script:.2f} of a script that decodes, "
+        f"{command / script:.1f} times"
+    )
     click.echo(f"peak memory: {memory[0]:.0f} MiB after 100 frames, {memory[1]:.0f} MiB after {frames}")
 
 

@@ -19,7 +19,7 @@ from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, load_scene
-from .smoothing import around, median_known
+from .smoothing import Turns, around, median_known, stride
 from .video import (
     Frame,
     Landmark,
@@ -36,7 +36,8 @@ _AHEAD = 4
 
 
 class _Estimate(NamedTuple):
-    """What is estimated in one frame alone: a count, and right- and left-moving people where asked for."""
+    """What is estimated in one frame alone: a count, and right- and left-moving people where asked for; of a
+    frame that was not due NaN, and besides what was found in the one before it that was."""
 
     frame: Frame
     numbers: tuple[float, ...]
@@ -56,7 +57,8 @@ class CountedFrame:
     row : FrameCount
         What is written of it.
     mask : (h, w) bool or None
-        Foreground at the working size; None when the frame could not be decoded.
+        Foreground at the working size; without images it may be that of a frame before. None when the frame
+        could not be decoded.
     profile : Profile or None
         Density over depth, with the count as its integral; None when the model does not know it or the frame
         could not be decoded.
@@ -81,6 +83,9 @@ class Counting:
         Frames to count per second of footage.
     every : int
         Every so many frames are counted.
+    stride : int
+        Of these, about one in so many is looked at: all by which direction people move, else see
+        `smoothing.stride`.
     directions : bool
         Whether right- and left-moving people are counted besides.
     """
@@ -106,6 +111,7 @@ class Counting:
         self._start, self._end, self.every = window
         self.rate = source.info.rate / self.every
         self.directions = directions
+        self.stride = _stride(self.rate, directions)
         self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
@@ -118,7 +124,8 @@ class Counting:
 
     def _resume(self, kept: Sequence[Landmark]) -> None:
         images = self._source.images(kept)
-        self._pipeline.resume(self._start.frame // self.every, (one for one in images if one is not None))
+        n_frames = self._start.frame // (self.every * self.stride)
+        self._pipeline.resume(n_frames, (one for one in images if one is not None))
 
     @property
     def working_size_wh(self) -> tuple[int, int]:
@@ -168,28 +175,44 @@ class Counting:
         """
         if ahead is None:
             ahead = self._latest or cv2.getNumberOfCPUs() > 1
-        counted = self._counted(self._source.frames(self._start, self._end, self.every), ahead, images)
+        turns = None if images or self._latest else self._turns()  # any that is not dropped may be due
+        wanted = self._source.frames(self._start, self._end, self.every, turns)
+        counted = self._counted(wanted, ahead, images)
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted
+
+    def _turns(self) -> Turns:
+        return Turns(self.every * self.stride)
 
     def _counted(self, wanted: Iterator[Frame], ahead: bool, images: bool) -> Iterator[CountedFrame]:
         depth = 1 if self._latest else _AHEAD
         with read_ahead(wanted, depth, latest=self._latest) if ahead else closing(wanted) as frames:
-            estimates = ((frame.time_s, self._estimate(frame, images)) for frame in frames)
-            for estimate, near in around(estimates, self.rate):
+            for estimate, near in around(self._estimates(frames, images), self.rate):
                 yield self._count(estimate, near)
 
-    def _estimate(self, frame: Frame, images: bool) -> _Estimate:
-        if frame.image_bgr is None:
-            return _Estimate(frame, (np.nan,) * (3 if self.directions else 1), frame.flags)
+    def _estimates(self, frames: Iterator[Frame], images: bool) -> Iterator[tuple[float, _Estimate]]:
+        turns, last = self._turns(), None
+        unknown = (np.nan,) * (3 if self.directions else 1)
+        for frame in frames:
+            if "undecodable" in frame.flags:
+                estimate = _Estimate(frame, unknown, frame.flags)
+            elif turns.is_due(frame.index, frame.time_s):
+                turns.taken(frame.index, frame.time_s)
+                estimate = last = self._estimate(frame)
+            else:
+                mask = self._pipeline.mask_of(frame.image_bgr) if images else last.mask
+                estimate = last._replace(frame=frame, numbers=unknown, mask=mask)
+            if not images:
+                estimate = estimate._replace(frame=replace(frame, image_bgr=None))
+            yield frame.time_s, estimate
+
+    def _estimate(self, frame: Frame) -> _Estimate:
         measured = self._pipeline.measure(frame.image_bgr)
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
         numbers = float(self.model.predict(features)[0]), *self._directed(measured.directed)
         flags = *frame.flags, *measured.flags
         if self.model.outside(features)[0] > self.model.usual_outside:
             flags += ("outside_training_range",)
-        if not images:
-            frame = replace(frame, image_bgr=None)
         return _Estimate(frame, numbers, flags, measured.mask, features)
 
     def _count(self, estimate: _Estimate, near: Sequence[_Estimate]) -> CountedFrame:
@@ -238,14 +261,19 @@ def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:
 
 
 def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bool = False) -> Pipeline:
-    """The pipeline that measures what a model counts from, at `rate` frames per second.
+    """The pipeline that measures what a model counts from, of frames that are counted at `rate` per second.
 
     ModelError when the model was not trained on footage, or by an earlier version.
     """
     person_height = model.footage_height()
+    rate /= _stride(rate, directions)
     if model.per_cell:
         return Pipeline.for_any_scene(scene, rate, person_height)
     return Pipeline(scene, rate, directions=directions, person_height=person_height)
+
+
+def _stride(rate: float, directions: bool) -> int:
+    return 1 if directions else stride(rate)
 
 
 def check_rate(name: str, rate: float) -> None:

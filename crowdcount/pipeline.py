@@ -236,6 +236,10 @@ class Pipeline:
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
 
+    def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two that are measured; traceless."""
+        return self.figures(self._segmenter.mask_of(self.reduced(frame_bgr))).mask
+
     def measure_again(self, sharpness: float) -> np.ndarray:
         """Features of the frame that was measured last, had it been blurrier or sharper; leaves no trace. See
         `with_sharpness`."""

@@ -2,7 +2,8 @@
 
 A frame's count is the median of what is estimated in the frames around it. Alone it would waver from frame to
 frame, as blobs touch and part; the median takes that away, and single frames that are far off
-(docs/decisions/2026-11-25-smoothing.md).
+(docs/decisions/2026-11-25-smoothing.md). For the same reason not every frame of video has to be estimated:
+about `ESTIMATES_PER_S` tell the counts of all (docs/decisions/2026-11-25-strides.md).
 """
 
 import math
@@ -18,6 +19,35 @@ T = TypeVar("T")
 #: Frames up to so many seconds before and after a frame steady its count. Not a whole number of frames at any
 #: usual rate: how time stamps are rounded does not matter.
 SMOOTHING_S = 0.31
+#: About so many frames are estimated in each second of video: at least two then steady every count.
+ESTIMATES_PER_S = 6.0
+
+
+def stride(rate: float) -> int:
+    """Of so many frames, at `rate` per second, one is estimated: at least 4.5 in a second, or all.
+
+    >>> [stride(rate) for rate in (1.0, 8.0, 10.0, 12.5, 15.0, 25.0, 30.0)]
+    [1, 1, 2, 2, 2, 4, 5]
+    """
+    return max(1, round(rate / ESTIMATES_PER_S))
+
+
+class Turns:
+    """Which frames are estimated: the first that decodes of each `step`, by their numbers, so that passes
+    which begin anywhere agree; and where these are far apart, as after a pause or at a falling rate, any that
+    has no estimate up to `SMOOTHING_S` before it."""
+
+    def __init__(self, step: int):
+        self._step = step
+        self._group, self._time_s = None, -math.inf
+
+    def is_due(self, index: int, time_s: float) -> bool:
+        """Whether the frame of that number and time, the next, is to be estimated."""
+        return index // self._step != self._group or time_s - self._time_s > SMOOTHING_S
+
+    def taken(self, index: int, time_s: float) -> None:
+        """It was."""
+        self._group, self._time_s = index // self._step, time_s
 
 
 def reach(rate: float) -> int:
@@ -69,7 +99,7 @@ def median_known(values: Iterable[float]) -> float:
 
 
 def smoothed(times_s: np.ndarray, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Counts (n,) float64, none of them NaN, of frames at increasing times (n,), as they are told; see
-    `around`."""
+    """Counts (n,) float64 of frames at increasing times (n,), as they are told; see `around`. NaN: not
+    estimated."""
     timed = zip(times_s.tolist(), counts.tolist(), strict=True)
     return np.array([median_known(near) for _, near in around(timed, rate)])

@@ -681,6 +681,16 @@ class Segmenter:
         light = self._light_of(frame_bgr)
         return Foreground(self._segmented(frame_bgr, light)[0], (), light, frame_bgr)
 
+    def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, neither of which
+        knows of it."""
+        frame_bgr = self._model.steady(frame_bgr)
+        if shows_nothing(frame_bgr):
+            return np.zeros(self.roi.shape, bool)
+        if self._rains:
+            frame_bgr = middle_of(*list(self._latest)[1:], frame_bgr)
+        return self.apply_again(frame_bgr).mask
+
     def _without_rain(self, frame_bgr) -> np.ndarray:
         """A frame, or where it rains or snows the median of it and the two before: people, who are wider than
         they walk in a frame, are where they were in the one between; a drop is in none of the others."""

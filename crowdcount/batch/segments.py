@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from features.foreground import kept_frames, look_step
 
-from ..smoothing import SMOOTHING_S
+from ..smoothing import SMOOTHING_S, stride
 from ..video import Landmark
 
 #: A video is cut into parts of this length, seconds, when it is half as long again …
@@ -70,16 +70,17 @@ def seams(
 ) -> list[Cut]:
     """Where a video would be cut.
 
-    Start and first frame of a part fall on frames that an unsplit run counts too (each `every`-th), and on
+    Start and first frame of a part fall on frames that an unsplit run counts too (each `every`-th), and in
     which it looks at light and camera. A warm-up is never shorter than what steadies the first count. Nothing
     for a short video, or one that does not state its length and rate.
 
     >>> [cut] = seams(45_000, 25.0, every=1, segment_s=900.0, warm_up_s=10.0)
     >>> cut.start, cut.first, cut.kept[:2]
-    (22250, 22500, (499, 999))
+    (22248, 22512, (496, 996))
     """
     if frame_count is None or fps is None or segment_s <= 0:
         return []
+    every *= stride(fps / every)  # from here on those of them that are estimated
     step = every * look_step(fps / every)
     length = step * max(1, round(segment_s * fps / step))
     warm_up = step * math.ceil(max(warm_up_s, SMOOTHING_S) * fps / step)

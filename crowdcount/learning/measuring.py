@@ -16,7 +16,7 @@ from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
-from ..smoothing import reach, smoothed
+from ..smoothing import Turns, reach, smoothed, stride
 from ..video import Position, open_source, spread
 from .cache import kept
 from .datasets import Dataset
@@ -63,6 +63,9 @@ class FeatureTable:
         Of labelled frames, blurred or sharpened; None unless asked for.
     times_s : (n,) float64 or None
         Seconds since the footage began; None for ready-made features.
+    estimated : (n,) bool or None
+        Whether a row's features are its own, not those of the frame before it that was looked at; None for
+        ready-made features, which are.
     camera_moved : bool
         Whether the footage shows another view than the scene in which a model counts.
     """
@@ -79,13 +82,23 @@ class FeatureTable:
     directed: "tuple[FeatureTable, FeatureTable] | None" = None
     copies: Copies | None = None
     times_s: np.ndarray | None = None
+    estimated: np.ndarray | None = None
     camera_moved: bool = False
 
     def at(self, chosen: np.ndarray) -> "FeatureTable":
         """The table of some of its rows, (n,) bool or indices, without copies and directions."""
-        times_s = None if self.times_s is None else self.times_s[chosen]
-        rows, features = self.rows[chosen], self.features[chosen]
-        return replace(self, rows=rows, features=features, times_s=times_s, directed=None, copies=None)
+        def at(array: np.ndarray | None) -> np.ndarray | None:
+            return None if array is None else array[chosen]
+
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            features=self.features[chosen],
+            times_s=at(self.times_s),
+            estimated=at(self.estimated),
+            directed=None,
+            copies=None,
+        )
 
 
 def counts_of(
@@ -109,10 +122,13 @@ def counts_of(
     check_labels(dataset, wanted, least)
     scene = model.scene if scene is None else scene.knowing(model.scene)
     table = measure(
-        dataset, wanted, scene=scene, model=model, with_neighbours=True, cache=cache, progress=progress
+        dataset, wanted, scene=scene, model=model, as_counted=True, cache=cache, progress=progress
     )
-    counts = model.predict(table.features)
-    if table.times_s is not None:
+    if table.times_s is None:
+        counts = model.predict(table.features)
+    else:
+        counts = np.full(len(table.rows), np.nan)
+        counts[table.estimated] = model.predict(table.features[table.estimated])
         counts = smoothed(table.times_s, counts, table.rate)
     asked = wanted[table.rows]
     table, counts = table.at(asked), counts[asked]
@@ -132,7 +148,7 @@ def measure(
     model: CounterModel | None = None,
     directions: bool = False,
     with_copies: bool = False,
-    with_neighbours: bool = False,
+    as_counted: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
@@ -152,8 +168,9 @@ def measure(
         Measure what moves right and left too; not with a model that counts in any scene.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
-    with_neighbours : bool
-        Take the rows besides that steady the counts of those that are wanted, see `crowdcount.smoothing`.
+    as_counted : bool
+        Look at the frames that counting would look at, and take the rows besides that steady the counts of
+        those that are wanted, see `crowdcount.smoothing`. Needs a model.
     cache, progress
         As for `train`.
 
@@ -194,7 +211,8 @@ def measure(
         if model is not None:
             model.check_columns(columns)
 
-        if with_neighbours:
+        step = stride(rate) if as_counted else 1
+        if as_counted:
             wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:
@@ -209,11 +227,11 @@ def measure(
                 if view is not None:
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
-            return _measured(source, taught, wanted, copied, progress) | view_arrays(taught.view)
+            return _measured(source, taught, wanted, copied, step, progress) | view_arrays(taught.view)
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
-        settings += (is_taught, dataset.digest_of_people(), copied.tobytes())
+        settings += (is_taught, dataset.digest_of_people(), copied.tobytes(), step)
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(
@@ -227,6 +245,7 @@ def measure(
         pipeline.cell_views(),
         pipeline.cells,
         times_s=arrays["times_s"],
+        estimated=arrays["estimated"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -264,31 +283,36 @@ def _by_frame(features: np.ndarray) -> np.ndarray:
     return features.reshape(len(features), -1)
 
 
-def _measured(source, pipeline, wanted, copied, progress) -> dict[str, np.ndarray]:
-    """What is measured of the frames from the first wanted to the last.
+def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.ndarray]:
+    """What is measured of the frames from the first wanted to the last, about one in `step` of them.
 
-    `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities); where they are measured, those
-    of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
-    n_quantities) of the rows that are `copied` (k,).
+    `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), and which of them were
+    `estimated` (n,) bool, not taken from the one before; where they are measured, those of both directions,
+    `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the
+    rows that are `copied` (k,).
     """
     chosen = np.flatnonzero(wanted)
-    rows, times_s, values, directed, copies = [], [], [], [], {}
-    for frame in source.frames(Position(frame=int(chosen[0])), Position(frame=int(chosen[-1]) + 1)):
-        if frame.image_bgr is not None:
-            measured = pipeline.measure(frame.image_bgr)
+    rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
+    first = int(chosen[0]) // step * step  # where a pass over the whole footage looks too
+    for frame in source.frames(Position(frame=first), Position(frame=int(chosen[-1]) + 1), turns=Turns(step)):
+        if "undecodable" not in frame.flags:
+            if frame.image_bgr is not None:
+                measured = pipeline.measure(frame.image_bgr)
             if wanted[frame.index]:
                 rows.append(frame.index)
                 times_s.append(frame.time_s)
+                estimated.append(frame.image_bgr is not None)
                 values.append(measured.features)
                 directed.append(measured.directed)
             if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                 sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                 copies[frame.index] = pipeline.measure_again(sharpness)
         if progress is not None:
-            progress(frame.index - int(chosen[0]) + 1, int(chosen[-1] - chosen[0]) + 1)
+            progress(frame.index - first + 1, int(chosen[-1]) - first + 1)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
-    arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s), "features": np.stack(values)}
+    arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s)}
+    arrays |= {"estimated": np.array(estimated), "features": np.stack(values)}
     known = [features for features in directed if features is not None]
     if known:
         unknown = np.full_like(known[0], np.nan)

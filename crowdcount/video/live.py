@@ -19,6 +19,7 @@ import cv2
 import numpy as np
 
 from ..errors import VideoError
+from ..smoothing import Turns
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import first_stamp, numbered, numbered_live
@@ -145,11 +146,15 @@ class LiveSource(VideoSource):
         return []
 
     def frames(
-        self, start: Position | None = None, end: Position | None = None, every: int = 1
+        self,
+        start: Position | None = None,
+        end: Position | None = None,
+        every: int = 1,
+        turns: Turns | None = None,
     ) -> Iterator[Frame]:
         if self._was_read:
             raise VideoError(f"{self._name} can be read once only; open it again")
-        selected = super().frames(start, end, every)
+        selected = super().frames(start, end, every, turns)
         self._was_read = True
         return selected
 

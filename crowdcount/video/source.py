@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 
 from ..errors import VideoError
+from ..smoothing import Turns
 from .capture import Capture
 from .positions import Landmark, Position, check_window
 
@@ -31,8 +32,9 @@ class Frame:
 
     ``index`` is its 0-based number in the source, independent of start, end and every; ``time_s`` the seconds
     since the source's first frame (for a live source since its opening). ``image_bgr`` is (H, W, 3) uint8, or
-    None when the frame could not be decoded. ``flags`` may hold "undecodable" and "resized": the frame had
-    another size than the source's first one, and was brought to that (without regard to the aspect ratio).
+    None when the frame could not be decoded, or its image was not asked for. ``flags`` may hold "undecodable"
+    and "resized": the frame had another size than the source's first one, and was brought to that (without
+    regard to the aspect ratio).
     """
 
     index: int
@@ -142,17 +144,23 @@ class VideoSource(ABC):
                 yield next(found).image_bgr
 
     def frames(
-        self, start: Position | Landmark | None = None, end: Position | None = None, every: int = 1
+        self,
+        start: Position | Landmark | None = None,
+        end: Position | None = None,
+        every: int = 1,
+        turns: Turns | None = None,
     ) -> Iterator[Frame]:
         """Every ``every``-th frame from ``start`` (included) to ``end`` (excluded), in order.
 
         Each call starts a pass of its own; a camera or stream can be read once only. A frame that does not
-        decode is yielded without image. VideoError at once when the arguments contradict each other; while
-        reading when no frame lies between start and end, a stream stops answering, or the source is closed.
+        decode is yielded without image; so is one that is not due, where ``turns`` are given, and that need
+        not be converted from what was decoded. VideoError at once when the arguments contradict each other;
+        while reading when no frame lies between start and end, a stream stops answering, or the source is
+        closed.
         """
         self._check_open()
         check_window(start, end, every)
-        return self._select(self._slots(start), start, end, every)
+        return self._select(self._slots(start), start, end, every, turns or Turns(1))
 
     @abstractmethod
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
@@ -169,7 +177,7 @@ class VideoSource(ABC):
         """The source's slots in order, from the first one, or from any at or before ``start``."""
 
     def _select(
-        self, slots: Iterator[Slot], start: Position | None, end: Position | None, every: int
+        self, slots: Iterator[Slot], start: Position | None, end: Position | None, every: int, turns: Turns
     ) -> Iterator[Frame]:
         first = None
         with closing(slots):
@@ -179,10 +187,16 @@ class VideoSource(ABC):
                 if start is not None and not start.reached(index, time_s):
                     continue
                 first = index if first is None else first
-                if (index - first) % every == 0:
-                    image = read()
-                    self._check_open()
-                    yield self._frame(index, time_s, image)
+                if (index - first) % every:
+                    continue
+                if read is not no_image and not turns.is_due(index, time_s):
+                    yield Frame(index, time_s, None, ())
+                    continue
+                image = read()
+                self._check_open()
+                if image is not None:
+                    turns.taken(index, time_s)
+                yield self._frame(index, time_s, image)
         if first is None:
             window = f"between {start or 'its first frame'} and {end or 'its end'}"
             raise VideoError(f"{self._name} has no frame {window}; choose another start or end")

@@ -26,6 +26,7 @@ def test_counting_benchmark_prints_ratio_and_memory(tmp_path):
         r"\| local binary patterns +\| [\d.]+ +\| [\d.]+ +\|",
         r"ratio to decoding: \d+\.\d \(\d+ frames/s on one core; \d+ by the clock while a second",
         r"start to the first frame: \d\.\d\d s",
+        r"the whole command: \d\.\d\d s beside \d\.\d\d of a script that decodes, \d+\.\d times\n",
         r"peak memory: \d+ MiB after 100 frames, \d+ MiB after 110\n",
     ):
         assert re.search(line, result.output), line

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from crowdcount.cli import command_line
+from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError, SceneError
 from crowdcount.learning import fitting, regressors
 from crowdcount.learning.datasets import Dataset, load_dataset
@@ -19,6 +20,7 @@ from crowdcount.overview import Overview
 from crowdcount.plots import plot_counts
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
 from crowdcount.scene import load_scene, parse_axis, scene_from
+from crowdcount.video import Position, open_source
 
 SIZE = 320, 240
 SCENE = scene_from(SIZE, persons=[(160, 100, 40.0), (160, 220, 40.0)])
@@ -248,6 +250,18 @@ class TestCounting:
         plain, directed = (read_counts(tmp_path / f"{name}.csv") for name in ("plain", "directed"))
         assert plain == [replace(row, right=None, left=None) for row in directed]
         assert "right" not in (tmp_path / "plain.csv").read_text()
+
+    def test_they_are_told_by_the_motion_between_all_frames(self, clip, trained, tmp_path):
+        fast = tmp_path / "fast"
+        fast.mkdir()
+        with open_source(clip) as source:
+            for frame in source.frames(end=Position(frame=12)):
+                cv2.imwrite(str(fast / f"{frame.index:02}.png"), frame.image_bgr)
+        with open_counting(fast, fps=25.0, model=trained[0]) as counting:
+            assert counting.stride == 4
+        with open_counting(fast, fps=25.0, model=trained[0], directions=True) as counting:
+            assert counting.stride == 1
+            assert all(np.isfinite([item.row.right, item.row.left]).all() for item in counting.frames())
 
     def test_a_rate_too_low_for_motion_is_refused(self, clip, trained, tmp_path):
         result = run(

@@ -1,5 +1,8 @@
 """Counts are steadied by the frames around them."""
 
+from itertools import pairwise
+
+import cv2
 import numpy as np
 import pytest
 
@@ -9,8 +12,8 @@ from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.training import evaluate
 from crowdcount.model import default_model
 from crowdcount.overview import Overview
-from crowdcount.smoothing import SMOOTHING_S, around, smoothed
-from crowdcount.video import open_source
+from crowdcount.smoothing import SMOOTHING_S, Turns, around, reach, smoothed, stride
+from crowdcount.video import Position, open_source
 
 
 def plainly(times_s, counts):
@@ -30,6 +33,51 @@ def test_frames_across_a_pause_do_not_steady_each_other():
     times_s = np.concatenate([np.arange(8) / 10, 3600 + np.arange(8) / 10])
     counts = np.repeat([2.0, 30.0], 8)
     assert smoothed(times_s, counts, 10.0).tolist() == counts.tolist()
+
+
+def test_a_frame_that_was_not_estimated_takes_its_neighbours_count():
+    counts = np.array([4.0, np.nan, 6.0, np.nan, np.nan, np.nan, np.nan])
+    assert smoothed(np.arange(7) / 5.0, counts, 5.0)[:4].tolist() == [4.0, 5.0, 6.0, 6.0]
+    assert np.isnan(smoothed(np.arange(7) / 5.0, counts, 5.0)[4:]).all()
+
+
+def taken_of(times_s, step, first=0, lost=()):
+    """Numbers of the frames that are estimated in a pass from the `first`; those `lost` never decode."""
+    turns, taken = Turns(step), []
+    for index, time_s in enumerate(times_s.tolist()):
+        if index >= first and turns.is_due(index, time_s) and index not in lost:
+            turns.taken(index, time_s)
+            taken.append(index)
+    return taken
+
+
+@pytest.mark.parametrize("rate", [1.0, 4.0, 8.9, 10.0, 12.5, 25.0, 29.97, 50.0, 60.0])
+def test_frames_are_estimated_evenly_and_at_least_two_steady_every_count(rate):
+    times_s = np.arange(200) / rate
+    taken = taken_of(times_s, stride(rate))
+    assert taken == list(range(0, 200, stride(rate)))
+    for time_s in times_s[: -stride(rate)]:
+        n_near = (np.abs(times_s[taken] - time_s) <= SMOOTHING_S).sum()
+        assert n_near >= (2 if reach(rate) else 1)
+
+
+@pytest.mark.parametrize("lost", [(), (44, 45, 52), tuple(range(41, 60))])
+def test_passes_from_anywhere_estimate_the_same_frames(lost):
+    times_s = np.arange(100) / 25
+    whole = taken_of(times_s, 4, lost=lost)
+    for first in range(40):
+        later = taken_of(times_s, 4, first, lost)
+        assert later[0] == first
+        assert later[1:] == [index for index in whole if index >= first // 4 * 4 + 4]
+
+
+def test_the_next_frame_that_decodes_takes_its_turn():
+    assert taken_of(np.arange(12) / 25, 4, lost=(4, 5)) == [0, 6, 8]
+
+
+def test_far_between_in_time_every_frame_is_estimated():
+    times_s = np.concatenate([np.arange(8) / 25, [9.0, 9.04, 9.08, 9.5, 10.0, 10.5, 11.0]])
+    assert taken_of(times_s, 4) == [0, 4, 8, 11, 12, 13, 14]
 
 
 def arriving(n, rate, seen):
@@ -71,20 +119,62 @@ def clip(make_clip, tmp_path):
     return make_clip(tmp_path / "street.avi", 20)
 
 
-def test_counting_tells_medians_of_what_single_frames_show(clip):
-    model = default_model()
+@pytest.mark.parametrize(("fps", "step"), [(6.0, 1), (10.0, 2), (25.0, 4)])
+def test_counting_tells_medians_of_what_single_frames_show(make_clip, tmp_path, fps, step):
+    clip, model = make_clip(tmp_path / "street.avi", 20, fps=fps), default_model()
     with open_source(clip) as source:
         overview = Overview(source)
         pipeline = make_pipeline(model, overview.scene, source.info.rate)
         overview.teach(pipeline)
         frames = list(source.frames())
-        alone = model.predict(np.stack([pipeline.measure(frame.image_bgr).features for frame in frames]))
+        looked_at = [frame.image_bgr for frame in frames[::step]]
+        alone = np.full(len(frames), np.nan)
+        alone[::step] = model.predict(np.stack([pipeline.measure(image).features for image in looked_at]))
     rows = list(count(clip))
     medians = plainly(np.array([frame.time_s for frame in frames]), alone)
     assert max(medians) > 0
     assert alone.tolist() != medians
     np.testing.assert_allclose([row.count for row in rows], medians, rtol=0, atol=1e-9)
     assert all(row.low <= row.count <= row.high for row in rows)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_counts_are_the_same_whether_images_are_asked_for(make_clip, tmp_path, every):
+    clip, told = make_clip(tmp_path / "street.avi", 40, fps=25.0), []
+    for images in (True, False):
+        with open_counting(clip, every=every) as counting:
+            told.append([(item.row, item.mask) for item in counting.frames(images=images)])
+    shown, bare = told
+    assert [row for row, _ in shown] == [row for row, _ in bare]
+    assert [row.frame for row, _ in shown] == list(range(0, 40, every))
+    changes = [(mask != before).any() for (_, mask), (_, before) in pairwise(shown)]
+    assert np.mean(changes) > 0.9  # each frame has its own
+
+
+def test_only_frames_that_are_estimated_are_converted(make_clip, tmp_path):
+    clip = make_clip(tmp_path / "street.avi", 20, fps=25.0)
+    with open_source(clip) as source:
+        frames = list(source.frames(turns=Turns(4)))
+        of_a_part = list(source.frames(start=Position(frame=6), turns=Turns(4)))
+    assert [frame.index for frame in frames] == list(range(20))
+    assert [frame.index for frame in frames if frame.image_bgr is not None] == [0, 4, 8, 12, 16]
+    assert not any(frame.flags for frame in frames)
+    assert [frame.index for frame in of_a_part if frame.image_bgr is not None] == [6, 8, 12, 16]
+
+
+def test_an_image_that_cannot_be_read_leaves_its_turn_to_the_next(make_clip, tmp_path):
+    with open_source(make_clip(tmp_path / "street.avi", 24, fps=25.0)) as source:
+        (tmp_path / "images").mkdir()
+        for frame in source.frames():
+            cv2.imwrite(str(tmp_path / "images" / f"{frame.index:03}.png"), frame.image_bgr)
+    for index in (8, 9):
+        (tmp_path / "images" / f"{index:03}.png").write_bytes(b"torn")
+    with open_source(tmp_path / "images", fps=25.0) as source:
+        frames = list(source.frames(turns=Turns(4)))
+    assert [frame.index for frame in frames if frame.image_bgr is not None] == [0, 4, 10, 12, 16, 20]
+    rows = list(count(tmp_path / "images", fps=25.0))
+    assert [row.frame for row in rows if row.flags == ("undecodable",)] == [8, 9]
+    assert [row.frame for row in rows if np.isnan(row.count)] == [8, 9]
 
 
 def test_images_are_held_only_where_they_are_asked_for(clip):

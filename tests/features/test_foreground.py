@@ -117,6 +117,20 @@ class TestMasks:
         assert np.mean(overlaps) > 0.85
 
     @both_rates
+    def test_of_frames_in_between_fit_too_and_leave_no_trace(self, rate):
+        clip = list(walk(Camera(), 60))
+        segmenter, other = (learnt(rate, (frame for frame, _ in clip)) for _ in range(2))
+        overlaps = []
+        for (frame, _), (between, truth) in zip(clip[::2], clip[1::2], strict=True):
+            mask = segmenter.apply(frame).mask
+            np.testing.assert_array_equal(mask, other.apply(frame).mask)
+            overlaps.append(overlap(segmenter.mask_of(between), truth))
+        assert min(overlaps) > 0.7
+        assert np.mean(overlaps) > 0.85
+        assert not segmenter.mask_of(np.zeros_like(between)).any()  # a cable failed
+        assert not Segmenter(rate, ROI).mask_of(between).any()
+
+    @both_rates
     def test_leave_out_most_of_a_cast_shadow(self, empty_scene, rate):
         segmenter, camera = empty_scene(rate)
         person, shadow = person_mask(50, 90), np.zeros_like(ROI)
@@ -690,6 +704,8 @@ class TestRain:
         settled = list(zip(found[2:], truths[1:], strict=False))
         assert min(overlap(one.mask, people) for one, people in settled) > 0.8
         assert not any(one.flags for one, _ in settled)
+        *_, (between, people) = self.clip(61, 30)
+        assert overlap(segmenter.mask_of(between), people) > 0.8
 
     def test_is_over_when_it_is(self, empty_scene):
         segmenter, _ = empty_scene(HIGH)

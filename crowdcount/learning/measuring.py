@@ -121,9 +121,7 @@ def counts_of(
     """
     check_labels(dataset, wanted, least)
     scene = model.scene if scene is None else scene.knowing(model.scene)
-    table = measure(
-        dataset, wanted, scene=scene, model=model, as_counted=True, cache=cache, progress=progress
-    )
+    table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
     if table.times_s is None:
         counts = model.predict(table.features)
     else:
@@ -148,7 +146,6 @@ def measure(
     model: CounterModel | None = None,
     directions: bool = False,
     with_copies: bool = False,
-    as_counted: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
@@ -162,15 +159,13 @@ def measure(
     scene : Scene, optional
         By default the data set's own, or one estimated from its footage.
     model : CounterModel, optional
-        Measure what this model counts from; for one that counts in any scene, features are (n, n_cells, d).
-        By default, measure for a model to be trained.
+        Measure what this model counts from, in the frames that it looks at, see `crowdcount.smoothing`, and
+        take the rows besides that steady the counts of those that are wanted; for one that counts in any
+        scene, features are (n, n_cells, d). By default, measure for a model to be trained.
     directions : bool
-        Measure what moves right and left too; not with a model that counts in any scene.
+        Measure what moves right and left too, for a model to be trained.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
-    as_counted : bool
-        Look at the frames that counting would look at, and take the rows besides that steady the counts of
-        those that are wanted, see `crowdcount.smoothing`. Needs a model.
     cache, progress
         As for `train`.
 
@@ -204,16 +199,14 @@ def measure(
         overview = Overview(source, scene)
         scene = overview.scene
         if model is None:
-            pipeline = Pipeline(scene, rate, directions=directions)
+            step, pipeline = 1, Pipeline(scene, rate, directions=directions)
         else:
-            pipeline = make_pipeline(model, scene, rate, directions)
+            step, pipeline = stride(rate), make_pipeline(model, scene, rate)
+            wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
         if model is not None:
             model.check_columns(columns)
 
-        step = stride(rate) if as_counted else 1
-        if as_counted:
-            wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:
             labelled = np.flatnonzero(wanted & np.isfinite(dataset.counts))

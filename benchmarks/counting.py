@@ -37,7 +37,8 @@ import os, sys, time
 if hasattr(os, "sched_setaffinity"):  # neither FFmpeg nor the counting then has a second thread
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 """
-_IMPORTED = f"""{_PINNED}
+#: What programs for `run_alone` begin with that measure processor time without the imports.
+IMPORTED = f"""{_PINNED}
 import cv2, crowdcount
 cv2.setNumThreads(1)
 crowdcount.open_counting, crowdcount.default_model()
@@ -48,10 +49,10 @@ video = cv2.VideoCapture(sys.argv[1], cv2.CAP_FFMPEG)
 while video.read()[0]:
     pass
 """
-_DECODE = f"""{_IMPORTED}{_READ}
+_DECODE = f"""{IMPORTED}{_READ}
 print(time.process_time() - began)
 """
-_COUNT = f"""{_IMPORTED}
+_COUNT = f"""{IMPORTED}
 directions = sys.argv[3:] == ["directions"]
 with crowdcount.open_counting(sys.argv[1], model=sys.argv[2] or None, directions=directions) as counting:
     print(time.process_time() - began)

@@ -84,8 +84,7 @@ class Counting:
     every : int
         Every so many frames are counted.
     stride : int
-        Of these, about one in so many is looked at: all by which direction people move, else see
-        `smoothing.stride`.
+        Of these, about one in so many is looked at, see `smoothing`.
     directions : bool
         Whether right- and left-moving people are counted besides.
     """
@@ -111,7 +110,7 @@ class Counting:
         self._start, self._end, self.every = window
         self.rate = source.info.rate / self.every
         self.directions = directions
-        self.stride = _stride(self.rate, directions)
+        self.stride = stride(self.rate)
         self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
         names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
         model.check_columns(names)
@@ -266,14 +265,10 @@ def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bo
     ModelError when the model was not trained on footage, or by an earlier version.
     """
     person_height = model.footage_height()
-    rate /= _stride(rate, directions)
+    rate /= stride(rate)
     if model.per_cell:
         return Pipeline.for_any_scene(scene, rate, person_height)
     return Pipeline(scene, rate, directions=directions, person_height=person_height)
-
-
-def _stride(rate: float, directions: bool) -> int:
-    return 1 if directions else stride(rate)
 
 
 def check_rate(name: str, rate: float) -> None:

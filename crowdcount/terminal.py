@@ -337,7 +337,7 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
     raised = sum(event.event == "raised" for event in summary.events)
     times = "once" if raised == 1 else f"{raised} times"
     still = ", and still raised at the end" if summary.is_up else ""
-    lines = [f"{plural(summary.frames, 'frame')}, alarm raised {times}{still}"]
+    lines = [f"{plural(summary.frames, 'frame')} looked at, alarm raised {times}{still}"]
     if summary.undecided:
         lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
     if summary.flags:

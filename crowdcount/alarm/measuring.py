@@ -17,6 +17,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
+from ..smoothing import Turns, stride
 from ..storage import csv_lines
 from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
@@ -102,6 +103,7 @@ def open_measuring(
     timeout_s: float = 10.0,
     reconnect_s: float = 0.0,
     person_height: float | None = None,
+    sparsely: bool = False,
 ) -> Iterator[Measuring]:
     """Open footage, or a table of features, for an alarm; closes it in the end.
 
@@ -117,6 +119,8 @@ def open_measuring(
         As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
     person_height : float, optional
         As for `Pipeline`.
+    sparsely : bool
+        Of video take the frames that counting would look at, see `smoothing`: a crowd gathers more slowly.
 
     Raises
     ------
@@ -141,7 +145,8 @@ def open_measuring(
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)
-        rate = opened.info.rate / every
+        step = every * (stride(opened.info.rate / every) if sparsely else 1)
+        rate = opened.info.rate / step
         pipeline = Pipeline(overview.scene, rate, GRIDS, person_height=person_height)
 
         def measured(frame: Frame) -> MeasuredFrame:
@@ -154,11 +159,13 @@ def open_measuring(
 
         def frames() -> Iterator[MeasuredFrame]:
             overview.teach(pipeline)
-            with read_ahead(opened.frames(start, end, every), _AHEAD) as decoded:
-                yield from map(measured, decoded)
+            with read_ahead(opened.frames(start, end, every, Turns(step)), _AHEAD) as passing:
+                for frame in passing:
+                    if frame.image_bgr is not None or frame.flags:  # not passed over
+                        yield measured(frame)
 
         length = opened.info.frame_count
-        expected = None if length is None or start or end else math.ceil(length / every)
+        expected = None if length is None or start or end else math.ceil(length / step)
         yield Measuring(
             opened.info.name,
             tuple(pipeline.schema.names),

@@ -89,12 +89,14 @@ class Sight:
     """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can.
 
     With `takes_breaks`, the time from the frame before to one that cannot be judged is such a time too, as
-    where a stream broke off; the rows of a table may be hours apart.
+    where a stream broke off; the rows of a table may be hours apart. So it is before one that can, where a
+    recorder paused: that is no event, but `is_behind_break` for that frame.
     """
 
     after_s: float
     takes_breaks: bool
     is_blind: bool = False
+    is_behind_break: bool = False
     _unjudged_since_s: float | None = None
     _last_s: float = math.inf
 
@@ -103,12 +105,12 @@ class Sight:
     ) -> AlarmEvent | None:
         """Take the next frame's decision value, NaN without one; the event that it brings about, if any."""
         last_s, self._last_s = self._last_s, time_s
+        self.is_behind_break = self.takes_breaks and time_s - last_s >= self.after_s
         if not math.isnan(value):
             was_blind, self.is_blind, self._unjudged_since_s = self.is_blind, False, None
             return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None
         if self._unjudged_since_s is None:
-            is_break = self.takes_breaks and time_s - last_s >= self.after_s
-            self._unjudged_since_s = last_s if is_break else time_s
+            self._unjudged_since_s = last_s if self.is_behind_break else time_s
         if self.is_blind or time_s - self._unjudged_since_s < self.after_s - 1e-9:
             return None
         self.is_blind = True
@@ -117,8 +119,8 @@ class Sight:
 
 @dataclass
 class AlarmSummary:
-    """What watching came to: frames, those that could not be judged, the number of frames with each flag,
-    events, whether the alarm is still raised, and the wall-clock time of the first frame.
+    """What watching came to: frames that were looked at, those that could not be judged, the number of frames
+    with each flag, events, whether the alarm is still raised, and the wall-clock time of the first frame.
     """
 
     frames: int = 0
@@ -180,7 +182,9 @@ def watch(
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
     alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
     person_height = None if is_table(source) else loaded.footage_height()
-    with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
+    with open_measuring(
+        source, scene=given, person_height=person_height, sparsely=True, **options
+    ) as measuring:
         loaded.check_columns(measuring.columns)
         learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
         sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)
@@ -193,9 +197,9 @@ def watch(
                 if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])
                 events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
-                if sight.is_blind:
+                if sight.is_blind or sight.is_behind_break:
                     alarm.interrupt()
-                elif not math.isnan(value):
+                if not math.isnan(value):
                     events.append(alarm.update(frame.index, frame.time_s, value))
                 for event in filter(None, events):
                     write(event)

@@ -35,7 +35,7 @@ _FAILURES_AT_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an 
 _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
-_LONG = 8_000  # frames of a file beyond which seeking to a few costs less than decoding everything
+_BEHIND_KEY = 17  # frames behind a key frame from which on OpenCV, which goes back by 16, seeks to that one
 _FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
@@ -91,30 +91,35 @@ class FileSource(VideoSource):
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
         announced = self.info.frame_count or 0
-        if announced > _LONG and self._length_s is not None:
-            frames = self._sample_by_seeking(n, self._length_s, reduce)
-            if frames:
-                return frames
+        if self._length_s is not None:
+            with self._packets() as packets:
+                if 2 * _decoded_by_seeking(n, announced, packets) < announced:
+                    frames = self._sample_by_seeking(n, self._length_s, packets, reduce)
+                    if frames:
+                        return frames
         frames, count = self._sample_in_order(n, announced, reduce)
         if announced < 0.9 * count or (n - 1) * announced // n >= count:
             frames, _ = self._sample_in_order(n, count, reduce)
         return frames
 
-    def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
+    def _sample_by_seeking(
+        self, n: int, duration_s: float, packets: Capture, reduce: Reduce
+    ) -> list[Frame]:
         """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
         frames, n_failed = [], 0
+        reach_s = duration_s / n / 2
         with self._video() as capture:
             for k in range(n):
                 if k - len(frames) >= n - n // 2 or n_failed > n * _FAILED_SEEKS:
                     return []  # everything will be decoded
                 wanted_s = k / n * duration_s
-                capture.go_to(wanted_s)
+                capture.go_to(_behind_key_s(packets, wanted_s, reach_s - self._interval_s))
                 if not capture.grab():
                     n_failed += 1
                     continue
                 image = capture.image()
                 found_s = capture.stamp_s() - self._origin_s
-                if image is not None and abs(found_s - wanted_s) < duration_s / n / 2:
+                if image is not None and abs(found_s - wanted_s) < reach_s:
                     index = round(found_s / self._interval_s)
                     frames.append(self._frame(index, self._time(index, found_s), image, reduce))
         return frames
@@ -280,6 +285,36 @@ def _advance(capture: Capture, stamp_s: float) -> bool:
     while here_s < stamp_s and capture.grab():
         here_s = capture.stamp_s()
     return here_s == stamp_s
+
+
+def _decoded_by_seeking(n: int, count: int, packets: Capture) -> float:
+    """About how many frames are decoded to sample n of a file's `count` by seeking; inf without a second key
+    frame."""
+    spacing = _key_spacing(packets)
+    with_key = min(1.0, count / n / spacing)  # share of the seeks that have a key frame within reach
+    return n * (with_key * _BEHIND_KEY + (1 - with_key) * (_BEHIND_KEY + spacing / 2))
+
+
+def _key_spacing(packets: Capture) -> float:
+    """How many frames the second key frame comes after the first; inf where there is none."""
+    keys, number = [], 0
+    while len(keys) < 2 and packets.grab():
+        if packets.is_key():
+            keys.append(number)
+        number += 1
+    return keys[1] - keys[0] if len(keys) == 2 else math.inf
+
+
+def _behind_key_s(packets: Capture, wanted_s: float, reach_s: float) -> float:
+    """A time, less than `reach_s` from a wanted one, to which a seek decodes little, as it is just behind a
+    key frame; the wanted one where there is none."""
+    behind_s = _BEHIND_KEY / (packets.fps() or DEFAULT_FPS)
+    for from_s in (wanted_s, max(0, wanted_s - reach_s)):
+        packets.go_to(from_s)
+        while packets.grab() and (there_s := packets.stamp_s() + behind_s) < wanted_s + reach_s:
+            if packets.is_key() and there_s > wanted_s - reach_s:
+                return there_s
+    return wanted_s
 
 
 def _spacing_s(capture: Capture) -> float:

@@ -168,8 +168,9 @@ class VideoSource(ABC):
 
         Of each image only ``reduce(image)`` is kept. Which they are, `spread` says.
 
-        A live source cannot be sampled and gives []. From a long file the frames are fetched by seeking,
-        which may land beside the wanted frame and numbers it by its time: they serve to learn a scene.
+        A live source cannot be sampled and gives []. Where that costs less than half, frames of a file are
+        fetched by seeking, to just behind the nearest key frames, and numbered by their times: they serve to
+        learn a scene.
         """
 
     @abstractmethod

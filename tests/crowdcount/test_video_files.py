@@ -446,9 +446,9 @@ def test_seeking_is_exact_in_interlaced_video(tmp_path, monkeypatch, name, codec
         assert len(marks) == 5
         assert all(map(np.array_equal, source.images(marks), expected))
         assert all(map(np.array_equal, source.images(marks[3:]), expected[3:]))
-        monkeypatch.setattr(files, "_LONG", 100)
+        monkeypatch.setattr(files, "_decoded_by_seeking", lambda *_: 0)
         sample = source.sample(7)
-        assert indices(sample) == pytest.approx(np.arange(0, 140, 20), abs=2)
+        assert indices(sample) == pytest.approx(np.arange(0, 140, 20), abs=10)
         assert_numbered(sample)
 
 
@@ -563,9 +563,9 @@ def test_sample_of_a_short_file(tmp_path, n):
     assert np.diff(indices(frames)).max(initial=1) <= 2 * math.ceil(40 / n)
 
 
-@pytest.mark.parametrize("long", [10, 100], ids=["seeking", "in order"])
-def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, long):
-    monkeypatch.setattr(files, "_LONG", long)
+@pytest.mark.parametrize("decoded", [0, math.inf], ids=["seeking", "in order"])
+def test_sample_keeps_what_is_made_of_its_images(tmp_path, monkeypatch, decoded):
+    monkeypatch.setattr(files, "_decoded_by_seeking", lambda *_: decoded)
     path = write_video(tmp_path / "a.mp4", 40, "mp4v")
     with open_source(path) as source:
         whole, reduced = source.sample(6), source.sample(6, lambda image: image[::2, ::2].copy())
@@ -586,13 +586,29 @@ def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
     path = write_video(tmp_path / "a.mp4", 400, "mp4v")
     with open_source(path) as source:
         source_slots = source._slots
-        monkeypatch.setattr(files, "_LONG", 399)
         monkeypatch.setattr(source, "_slots", lambda start: pytest.fail("decoded everything"))
         frames = source.sample(8)
         monkeypatch.setattr(source, "_slots", source_slots)
-        assert indices(frames) == pytest.approx(np.arange(0, 400, 50), abs=2)
+        assert indices(frames) == pytest.approx(np.arange(0, 400, 50), abs=25)
+        with source._packets() as packets:
+            is_key = [packets.is_key() for _ in range(400) if packets.grab()]
+        assert all(is_key[index - 17] for index in indices(frames))
         assert_numbered(frames)
         assert summary(source.sample(8)) == summary(frames)
+
+
+def test_sample_of_a_file_without_key_frames_decodes_it_once(tmp_path, monkeypatch):
+    """Each seek would decode all from the first frame on."""
+    path = tmp_path / "a.mp4"
+    with av.open(path, "w") as container:
+        stream = container.add_stream("libx264", rate=25, options={"g": "1000", "sc_threshold": "0"})
+        stream.width, stream.height = SIZE_WH
+        for k in range(400):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(k), format="bgr24")))
+        container.mux(stream.encode())
+    monkeypatch.setattr(Capture, "go_to", lambda *_: pytest.fail("sought"))
+    with open_source(path) as source:
+        assert indices(source.sample(8)) == list(range(0, 400, 50))
 
 
 @pytest.mark.parametrize("length", [90, 500, 1_000_000])
@@ -621,7 +637,7 @@ def test_sample_fetches_few_images_more_than_it_keeps(tmp_path, monkeypatch):
 
 def test_sample_repeats_no_frame_where_seeking_misses(tmp_path, monkeypatch):
     """Seeks to the first frames of a transport stream all end at the first one that is met."""
-    monkeypatch.setattr(files, "_LONG", 10)
+    monkeypatch.setattr(files, "_decoded_by_seeking", lambda *_: 0)
     with open_source(write_video(tmp_path / "a.ts", 100, "MPG2")) as source:
         sample = source.sample(40)
     assert 30 < len(sample) <= 40
@@ -670,14 +686,14 @@ def test_sample_gives_up_seeking_where_times_jump(tmp_path, monkeypatch):
     with open_source(path) as source:
         assert source.info.length_s == pytest.approx(3618, rel=0.01)
         frames = source.sample(32)
-    assert len(sought) < 8
+    assert len(sought) < 3 * 8  # two of three among the packets
     assert len(frames) == 32
     assert np.diff(indices(frames)).max() < 10
     assert_numbered(frames)
 
 
 def test_sample_of_a_recording_with_a_long_pause(monkeypatch):
-    monkeypatch.setattr(files, "_LONG", 10)
+    monkeypatch.setattr(files, "_decoded_by_seeking", lambda *_: 0)
     with open_source(CLIPS / "paused.mkv") as source:
         sample = source.sample(8)
     assert len(sample) == 8

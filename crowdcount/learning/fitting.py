@@ -109,9 +109,8 @@ class Fitting:
         self._is_footage = table.scene is not None
         self._grid_weights = grid_weights(table.columns) if self._is_footage else None
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
-        unlabelled = np.flatnonzero(np.isnan(counts))
-        thinned = unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
-        self._fitted = np.sort(np.concatenate([self.labelled, thinned]))
+        unlabelled = _thinned(np.flatnonzero(np.isnan(counts)))
+        self._fitted = np.sort(np.concatenate([self.labelled, unlabelled]))
 
     def validated(self, setting: Setting) -> Validated:
         """Judge a setting."""
@@ -247,6 +246,11 @@ class Fitting:
         )
 
 
+def _thinned(unlabelled: np.ndarray) -> np.ndarray:
+    """Evenly spread ones, `MAX_UNLABELLED` at the most, of rows (n,)."""
+    return unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
+
+
 def measure_labelled(
     dataset: Dataset,
     frames: str | None = None,
@@ -257,10 +261,13 @@ def measure_labelled(
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
-    """Measure the frames asked for, of which enough for a cross-validation must have a label; see `train`
-    and `measure`."""
+    """Measure the frames asked for, of those without a label `MAX_UNLABELLED` at the most; enough for a
+    cross-validation must have one. See `train` and `measure`."""
     wanted = selected(dataset, frames)
     check_labels(dataset, wanted, MIN_LABELS)
+    unlabelled = np.flatnonzero(wanted & np.isnan(dataset.counts))
+    wanted[unlabelled] = False
+    wanted[_thinned(unlabelled)] = True
     table = measure(
         dataset,
         wanted,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import binary_dilation
 
 from features.motion import LOW_RATE_FPS
@@ -104,14 +105,14 @@ class FeatureTable:
 def counts_of(
     model: CounterModel,
     dataset: Dataset,
-    wanted: np.ndarray,
+    frames: str | None,
     least: int,
     *,
     scene: Scene | None = None,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[FeatureTable, np.ndarray]:
-    """What a model counts in rows (n,) bool, of which `least` must have a label; see `evaluate`.
+    """What a model counts in the frames asked for that have a label, `least` or more; see `evaluate`.
 
     Returns
     -------
@@ -119,6 +120,7 @@ def counts_of(
         The rows that could be decoded, and their counts, each steadied by the frames around it, as in
         `crowdcount.counting`.
     """
+    wanted = selected(dataset, frames) & np.isfinite(dataset.counts)
     check_labels(dataset, wanted, least)
     scene = model.scene if scene is None else scene.knowing(model.scene)
     table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
@@ -285,12 +287,17 @@ def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.
     rows that are `copied` (k,).
     """
     chosen = np.flatnonzero(wanted)
+    # what is measured of a frame stands for those up to the next that is looked at
+    stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
     rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
     first = int(chosen[0]) // step * step  # where a pass over the whole footage looks too
     for frame in source.frames(Position(frame=first), Position(frame=int(chosen[-1]) + 1), turns=Turns(step)):
         if "undecodable" not in frame.flags:
             if frame.image_bgr is not None:
-                measured = pipeline.measure(frame.image_bgr)
+                if stands_for_wanted[frame.index]:
+                    measured = pipeline.measure(frame.image_bgr)
+                else:
+                    pipeline.pass_over(frame.image_bgr)
             if wanted[frame.index]:
                 rows.append(frame.index)
                 times_s.append(frame.time_s)
@@ -303,7 +310,8 @@ def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.
         if progress is not None:
             progress(frame.index - first + 1, int(chosen[-1]) - first + 1)
     if not rows:
-        raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded")
+        raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
+                           "choose others, or copy it again")
     arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s)}
     arrays |= {"estimated": np.array(estimated), "features": np.stack(values)}
     known = [features for features in directed if features is not None]
@@ -326,7 +334,7 @@ def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bo
     learnt = model.facts.get("labels")
     if not isinstance(learnt, dict) or table.camera_moved:
         return False
-    rows = table.rows[np.isfinite(dataset.counts[table.rows])]
+    rows = table.rows
     labels = zip(dataset.numbers[rows].tolist(), dataset.counts[rows].tolist(), strict=True)
     return 2 * sum(learnt.get(str(number)) == count for number, count in labels) > len(rows)
 

@@ -13,7 +13,7 @@ from ..model import CounterModel
 from ..scene import Scene
 from ..video import open_source
 from .datasets import Dataset
-from .measuring import Progress, counts_of, has_learnt, selected
+from .measuring import Progress, counts_of, has_learnt
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -88,10 +88,7 @@ def recalibrate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    wanted = selected(dataset, frames) & np.isfinite(dataset.counts)
-    table, counts = counts_of(
-        model, dataset, wanted, MIN_COUNTS, scene=scene, cache=cache, progress=progress
-    )
+    table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
     correction = fit_correction(counts, labels)
     held_out = leave_one_out(counts, labels)

@@ -24,7 +24,7 @@ from .datasets import Dataset
 from .directions import by_direction
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
 from .local_counts import local_counts
-from .measuring import FeatureTable, Progress, check_labels, counts_of, has_learnt, selected
+from .measuring import FeatureTable, Progress, check_labels, counts_of, has_learnt
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
 
@@ -297,15 +297,13 @@ def evaluate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    wanted = selected(dataset, frames)
-    table, counts = counts_of(model, dataset, wanted, 1, scene=scene, cache=cache, progress=progress)
-    labelled = np.isfinite(dataset.counts[table.rows])
-    labels, predictions = dataset.counts[table.rows][labelled], counts[labelled]
+    table, predictions = counts_of(model, dataset, frames, 1, scene=scene, cache=cache, progress=progress)
+    labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     return Evaluation(
         count_metrics(labels, predictions),
-        dataset.numbers[table.rows][labelled],
+        dataset.numbers[table.rows],
         labels,
         predictions,
         model.level,

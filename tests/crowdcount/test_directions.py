@@ -14,6 +14,7 @@ from crowdcount.errors import DatasetError, ModelError, SceneError
 from crowdcount.learning import fitting, regressors
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.directions import by_direction, track_speeds
+from crowdcount.learning.measuring import measure
 from crowdcount.model import load_model
 from crowdcount.overlay import draw_overlay
 from crowdcount.overview import Overview
@@ -184,6 +185,17 @@ class TestTraining:
             assert told[name]["n"] == N_FRAMES - 1  # before the second frame there is no motion
             assert told[name]["mae"] < 0.7 * spread
         assert told["both"]["mae"] < told["right"]["mae"] + told["left"]["mae"]
+
+    def test_the_motion_is_that_between_all_frames(self, clip):
+        dataset = load_dataset(clip, mot=labels_of(clip)[1], annotated=f"1-{N_FRAMES}")
+        scene = load_scene(clip.with_suffix(".scene.json"))
+        wanted = np.arange(N_FRAMES) % 7 == 0
+        every, some = (
+            measure(dataset, rows, scene=scene, directions=True) for rows in (wanted | True, wanted)
+        )
+        for whole, part in zip(every.directed, some.directed, strict=True):
+            assert part.rows.tolist() == np.flatnonzero(wanted)[1:].tolist()
+            np.testing.assert_array_equal(part.features, whole.features[np.isin(whole.rows, part.rows)])
 
     def test_the_cache_gives_the_same(self, trained, clip):
         scene = ["--scene", clip.with_suffix(".scene.json"), "--cache", clip.with_name("cache")]

@@ -11,13 +11,14 @@ import pytest
 
 from crowdcount import scene
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.learning import measuring
+from crowdcount.learning import fitting, measuring
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
 from crowdcount.learning.measuring import FeatureTable, measure
 from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting, RbfSetting
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
+from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.terminal import evaluation_report, training_report
 from models import count_interval, count_metrics
@@ -67,6 +68,13 @@ class Counter:
         self.calls.append((done, total))
 
 
+def counted(monkeypatch, owner, name):
+    """A list that grows with each call of a method, which works as before."""
+    calls, method = [], getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *arguments: calls.append(1) or method(*arguments))
+    return calls
+
+
 class TestTrain:
     def test_recovers_the_counts_of_a_drawn_street(self, street, trained):
         spread = np.abs(street.counts - street.counts.mean()).mean()
@@ -96,6 +104,15 @@ class TestTrain:
         assert training.model.facts["labelled_frames"] == 100
         with pytest.raises(DatasetError, match="201"):
             train(linear, frames="151-201")
+
+    def test_of_long_footage_few_frames_without_label_are_measured(self, street, monkeypatch):
+        monkeypatch.setattr(fitting, "MAX_UNLABELLED", 10)
+        measured = counted(monkeypatch, Pipeline, "measure")
+        counts = np.where(np.arange(len(street.counts)) < 20, street.counts, np.nan)
+        training = train(replace(street.dataset(), counts=counts), scene=street.scene)
+        assert training.metrics.n == 20
+        assert training.n_unlabelled == 10
+        assert len(measured) == 30
 
     def test_frames_without_label_take_part(self, linear):
         counts = linear.counts.copy()
@@ -231,7 +248,7 @@ class TestTrain:
         street = make_street(tmp_path, n_frames=10, labelled=slice(3, 5))
         for k in (3, 4):
             (street.frames / f"{k:04}.jpg").write_bytes(b"no image")
-        with pytest.raises(DatasetError, match="labelled frames"):
+        with pytest.raises(DatasetError, match="could be decoded"):
             evaluate(street.dataset(), trained.model)
 
     def test_trains_around_a_frame_that_does_not_decode(self, make_street, tmp_path):
@@ -405,6 +422,25 @@ class TestMeasure:
         some = measure(dataset, wanted, scene=street.scene, progress=progress)
         assert some.rows.tolist() == [10, 14, 15, 20]
         assert progress.calls == [(k, 11) for k in range(1, 12)]
+        every = measure(dataset, np.ones(len(wanted), bool), scene=street.scene)
+        np.testing.assert_array_equal(some.features, every.features[some.rows])
+
+    def test_of_frames_in_between_nothing_is_measured_that_no_count_needs(
+        self, make_street, cell_model, tmp_path, monkeypatch
+    ):
+        """At 24 frames/s every fourth one is looked at, and steadies the counts of 7 frames before and
+        behind; the light falls meanwhile."""
+        drawn = make_street(tmp_path, n_frames=120)
+        for k, path in enumerate(sorted(drawn.frames.iterdir())):
+            cv2.imwrite(str(path), cv2.convertScaleAbs(cv2.imread(str(path)), alpha=1 - k / 400))
+        dataset = replace(drawn.dataset(), fps=24.0)
+        measured = counted(monkeypatch, Pipeline, "measure")
+        wanted = np.isin(np.arange(120), [2, 61, 119])
+        some = measure(dataset, wanted, scene=drawn.scene, model=cell_model)
+        assert len(measured) == 3 + 5 + 2
+        every = measure(dataset, np.ones(120, bool), scene=drawn.scene, model=cell_model)
+        np.testing.assert_array_equal(some.features, every.features[some.rows])
+        np.testing.assert_array_equal(some.estimated, every.estimated[some.rows])
 
     def test_views_cover_every_column_once(self, street):
         measured = measure(street.dataset(), np.arange(len(street.counts)) < 2, scene=street.scene)

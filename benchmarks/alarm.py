@@ -51,9 +51,10 @@ def opened(name: str) -> Footage:
         labels = load_dataset(source)
     with open_measuring(str(source)) as measuring:
         found = {frame.index: frame.features for frame in measuring.frames() if frame.features is not None}
+        step = measuring.step
     counts = dict(zip(labels.numbers.tolist(), labels.counts.tolist(), strict=True))
-    frames = np.array([k for k in found if not np.isnan(counts.get(k, np.nan))])
-    features = np.stack([found[k] for k in frames])
+    frames = np.array([k for k, count in counts.items() if k - k % step in found and not np.isnan(count)])
+    features = np.stack([found[k - k % step] for k in frames])
     return Footage(str(source), limit, frames, features, np.array([counts[k] >= limit for k in frames]))
 
 

@@ -149,7 +149,7 @@ def _share(text: str, where: str) -> float:
 
 
 def assign_calls(
-    statements: Sequence[Statement], frames: np.ndarray, times_s: np.ndarray, where: str
+    statements: Sequence[Statement], frames: np.ndarray, times_s: np.ndarray, where: str, step: int = 1
 ) -> Calls:
     """What the statements say of frames.
 
@@ -162,6 +162,8 @@ def assign_calls(
         Their seconds since the first frame of the source.
     where : str
         The file of the statements, for messages.
+    step : int
+        One of so many frames is there: what is said of those between it and the next is said of it.
 
     Raises
     ------
@@ -173,7 +175,10 @@ def assign_calls(
     bags = []
     for statement in statements:
         # Frames and times increase, so that whether one has reached a place does too.
-        rows = np.arange(_first(statement.start, frames, times_s), _first(statement.end, frames, times_s))
+        first, behind = (_first(place, frames, times_s) for place in (statement.start, statement.end))
+        if first == behind > 0 and _stands_for(frames, first - 1, statement.start, step):
+            first -= 1
+        rows = np.arange(first, behind)
         if not len(rows):
             raise DatasetError(
                 f"{where}, line {statement.line}: there is no measured frame from {statement.start} to "
@@ -196,6 +201,13 @@ def _first(position: Position, frames: np.ndarray, times_s: np.ndarray) -> int:
     if position.frame is not None:
         return int(np.searchsorted(frames, position.frame))
     return int(np.searchsorted(times_s, position.time_s - 1e-6))
+
+
+def _stands_for(frames: np.ndarray, row: int, place: Position, step: int) -> bool:
+    """Whether a place behind a row's frame, and before the next, is less than `step` frames away from it."""
+    if place.frame is not None:
+        return place.frame - frames[row] < step
+    return row + 1 < len(frames) and frames[row + 1] - frames[row] <= step
 
 
 def _ratio(total: np.ndarray, number: np.ndarray) -> np.ndarray:

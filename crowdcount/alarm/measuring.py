@@ -73,6 +73,8 @@ class Measuring:
         Of a camera or stream, see `SourceInfo`.
     view : callable
         Gives the empty scene of the frames measured so far (`Pipeline.view`); None for a table.
+    step : int
+        One of so many frames is measured; 1 for a table.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Measuring:
     person_height: float | None = None
     opened: datetime | None = None
     view: Callable[[], EmptyScene | None] = lambda: None
+    step: int = 1
 
 
 def is_table(source: str) -> bool:
@@ -103,9 +106,10 @@ def open_measuring(
     timeout_s: float = 10.0,
     reconnect_s: float = 0.0,
     person_height: float | None = None,
-    sparsely: bool = False,
 ) -> Iterator[Measuring]:
     """Open footage, or a table of features, for an alarm; closes it in the end.
+
+    Of video, the frames are measured that counting would look at, see `smoothing`: a crowd gathers slowly.
 
     Parameters
     ----------
@@ -119,8 +123,6 @@ def open_measuring(
         As for `open_counting`. A table's frames are taken to be one second apart without `fps` and times.
     person_height : float, optional
         As for `Pipeline`.
-    sparsely : bool
-        Of video take the frames that counting would look at, see `smoothing`: a crowd gathers more slowly.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def open_measuring(
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)
-        step = every * (stride(opened.info.rate / every) if sparsely else 1)
+        step = every * stride(opened.info.rate / every)
         rate = opened.info.rate / step
         pipeline = Pipeline(overview.scene, rate, GRIDS, person_height=person_height)
 
@@ -176,6 +178,7 @@ def open_measuring(
             pipeline.person_height,
             opened.info.opened,
             lambda: pipeline.view,
+            step,
         )
 
 

@@ -154,7 +154,7 @@ def train_alarm(
         if "view" in arrays:
             measuring = replace(measuring, scene=replace(measuring.scene, view=view_of(arrays)))
     show("fitting", 0, None, None)
-    said = assign_calls(statements, arrays["rows"], arrays["times_s"], str(labels))
+    said = assign_calls(statements, arrays["rows"], arrays["times_s"], str(labels), measuring.step)
     judged = arrays["judged"]
     n_unjudged = int((~np.isnan(said.confidence[~judged])).sum())
     calls = said.among(judged)
@@ -174,12 +174,15 @@ def train_alarm(
 def _fit(
     measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, n_unjudged: int, began: float
 ) -> AlarmTraining:
+    is_silent = np.isnan(calls.confidence)
+    known, silent = np.flatnonzero(~is_silent), np.flatnonzero(is_silent)
+    n_called = int((~np.isnan(calls.votes)).sum())
+    taken = np.zeros(len(X), bool)
+    taken[_spaced(known, MAX_CALLED)] = taken[_spaced(silent, MAX_UNCALLED)] = True
+    calls, frames, X = calls.among(taken), frames[taken], X[taken]
     confidence = calls.confidence
-    known = np.flatnonzero(~np.isnan(confidence))
-    silent = np.flatnonzero(np.isnan(confidence))
-    called = _spaced(known, MAX_CALLED)
-    every_row = np.sort(np.concatenate([called, _spaced(silent, MAX_UNCALLED)]))
-    mean, scale, *_ = column_statistics(X[every_row])
+    called, every_row = np.flatnonzero(~np.isnan(confidence)), np.arange(len(X))
+    mean, scale, *_ = column_statistics(X)
     standard = standardised(X, mean, scale)
     folds = BlockedKFold(N_BLOCKS)
 
@@ -216,7 +219,6 @@ def _fit(
     contradicted = (votes != 0.5) & ((votes > 0.5) != (fitted.confidence_ > 0.5)) & ~np.isnan(votes)
     low, high = X[rows].min(axis=0), X[rows].max(axis=0)
     predictor = CountPredictor(mean, scale, low, high, float(fitted.intercept_), (fitted.expansion_,))
-    n_called = int((~np.isnan(calls.votes)).sum())
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,

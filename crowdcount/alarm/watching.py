@@ -182,9 +182,7 @@ def watch(
         raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
     alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
     person_height = None if is_table(source) else loaded.footage_height()
-    with open_measuring(
-        source, scene=given, person_height=person_height, sparsely=True, **options
-    ) as measuring:
+    with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
         learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
         sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)

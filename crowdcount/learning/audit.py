@@ -15,7 +15,7 @@ from ..plots import plot_labels
 from ..results import print_result
 from ..scene import Scene
 from ..storage import atomic_path
-from ..video import Position, open_source
+from ..video import open_source
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled
 from .measuring import Progress
@@ -186,12 +186,8 @@ def _pictures(audit: Audit, dataset: Dataset) -> Iterator[tuple[int, Markup]]:
     rows = np.flatnonzero(np.isin(dataset.numbers, numbers))
     if not len(rows):
         return
-    wanted = set(rows.tolist())
     with open_source(dataset.source, fps=dataset.fps) as source:
-        span = Position(frame=int(rows[0])), Position(frame=int(rows[-1]) + 1)
-        for frame in source.frames(*span):
-            if frame.index not in wanted:
-                continue
+        for frame in source.frames_at(rows.tolist()):
             people = (kind and kind[frame.index] for kind in (dataset.points, dataset.boxes))
             drawn = draw_annotations(frame.image_bgr, audit.scene.roi, *people)
             number = int(dataset.numbers[frame.index])

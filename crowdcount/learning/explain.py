@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import DatasetError, ModelError
 from ..model import CounterModel, Prototypes
 from ..pages import Markup, paragraph, picture, section, table, write_page
-from ..video import Position, open_source
+from ..video import open_source
 
 PICTURE_WIDTH = 240
 
@@ -52,8 +52,8 @@ def _images(footage: str | Path, frames: np.ndarray) -> dict[int, np.ndarray]:
     wanted = set(frames.tolist())
     images = {}
     with open_source(_source(footage)) as source:
-        for frame in source.frames(end=Position(frame=max(wanted) + 1)):
-            if frame.index in wanted and frame.image_bgr is not None:
+        for frame in source.frames_at(sorted(wanted)):
+            if frame.image_bgr is not None:
                 images[frame.index] = frame.image_bgr
     missing = sorted(wanted - set(images))
     if missing:

@@ -18,7 +18,7 @@ from ..pipeline import Pipeline
 from ..results import open_rows
 from ..scene import Scene
 from ..storage import output_errors, write_picture
-from ..video import Position, VideoSource, open_source
+from ..video import VideoSource, open_source
 from .grids import grid_weights
 
 #: Frames that are looked at to choose among, evenly spread over the footage.
@@ -124,9 +124,7 @@ def _measured(
     and how many were seen: `most` + 1 where there are more than `most`.
     """
     found, rows, total = [], [], math.ceil(length / every)
-    for k, frame in enumerate(source.frames(every=every), start=1):
-        if k > most:
-            break
+    for k, frame in enumerate(source.frames_at(range(0, (most + 1) * every, every)), start=1):
         if frame.image_bgr is not None:
             found.append(Suggestion(frame.index, frame.time_s))
             rows.append(pipeline.measure(frame.image_bgr).features.ravel())
@@ -176,6 +174,6 @@ def write_page(
 def _images(path: str, suggestions: Sequence[Suggestion]) -> Iterator[tuple[Suggestion, np.ndarray]]:
     wanted = {one.frame: one for one in suggestions}
     with open_source(path) as source:
-        for frame in source.frames(Position(frame=min(wanted)), Position(frame=max(wanted) + 1)):
-            if frame.index in wanted and frame.image_bgr is not None:
+        for frame in source.frames_at(sorted(wanted)):
+            if frame.image_bgr is not None:
                 yield wanted[frame.index], frame.image_bgr

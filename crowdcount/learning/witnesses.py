@@ -9,7 +9,7 @@ from features.light import LightMeter
 
 from ..pipeline import Pipeline
 from ..scene import Scene
-from ..video import Position, VideoSource, spread
+from ..video import VideoSource, spread
 from .datasets import Dataset
 from .local_counts import body_centres
 
@@ -63,10 +63,9 @@ def behind_people(
     if len(annotated) < FEWEST_FREE or annotated[-1] - annotated[0] < SHORTEST_S * rate:
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
-    wanted = set(chosen)
     meter, frames, hidden = LightMeter(known.image_bgr), [], []
-    for frame in source.frames(Position(frame=chosen[0]), Position(frame=chosen[-1] + 1)):
-        if frame.index in wanted and frame.image_bgr is not None:
+    for frame in source.frames_at(chosen):
+        if frame.image_bgr is not None:
             image = pipeline.reduced(frame.image_bgr)
             frames.append(meter.measure(image).evened_out(image))
             hidden.append(_hidden_by(*bodies[frame.index], scene, pipeline.size_wh))

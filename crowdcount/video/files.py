@@ -156,6 +156,16 @@ class FileSource(VideoSource):
             return None
         return found
 
+    def _picked(self, indices: Sequence[int], start: Position | Landmark) -> Iterator[Frame]:
+        marks = self.landmarks(indices) or []
+        if 2 * _decoded_for(marks) >= (marks[-1].frame - marks[0].frame if marks else 0):
+            yield from super()._picked(indices, start)
+            return
+        for mark, image in zip(marks, self.images(marks), strict=True):
+            yield self._frame(mark.frame, self._time(mark.frame, mark.stamp_s - self._origin_s), image)
+        if len(marks) < len(indices):  # the last frames are no landmarks
+            yield from super()._picked(indices[len(marks) :], marks[-1])
+
     def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
         self._check_open()
         here = -1  # number of the frame that was decoded last
@@ -285,6 +295,14 @@ def _advance(capture: Capture, stamp_s: float) -> bool:
     while here_s < stamp_s and capture.grab():
         here_s = capture.stamp_s()
     return here_s == stamp_s
+
+
+def _decoded_for(marks: Sequence[Landmark]) -> int:
+    """About how many frames are decoded for the images of some landmarks behind the first."""
+    return sum(
+        mark.frame - (before.frame if before.frame >= mark.key else mark.key - _BEHIND_KEY)
+        for before, mark in itertools.pairwise(marks)
+    )
 
 
 def _decoded_by_seeking(n: int, count: int, packets: Capture) -> float:

@@ -162,6 +162,22 @@ class VideoSource(ABC):
         check_window(start, end, every)
         return self._select(self._slots(start), start, end, every, turns or Turns(1))
 
+    def frames_at(self, indices: Sequence[int]) -> Iterator[Frame]:
+        """Those of some frames, by increasing numbers, that the source has; without image where one does not
+        decode. What lies between them is decoded only where that costs less than going to each.
+        """
+        self._check_open()
+        return self._picked(indices, Position(frame=indices[0]))
+
+    def _picked(self, indices: Sequence[int], start: Position | Landmark) -> Iterator[Frame]:
+        wanted = set(indices)
+        with closing(self._slots(start)) as slots:
+            for index, time_s, read in slots:
+                if index > indices[-1]:
+                    return
+                if index in wanted:
+                    yield self._frame(index, time_s, read())
+
     @abstractmethod
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         """Up to ``n`` decodable frames, evenly spread over the whole source; the same on every call.

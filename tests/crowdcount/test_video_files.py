@@ -233,6 +233,25 @@ def test_far_start_is_found_by_seeking_and_exact(tmp_path, name, fourcc):
         assert next(source.frames(start=Position(time_s=12.01))).index == 301
 
 
+@pytest.mark.parametrize(("name", "fourcc"), [("a.avi", "XVID"), ("a.mp4", "mp4v"), ("a.ts", "MPG2")])
+@pytest.mark.parametrize("damaged", [[], [200, 201, 399]])
+@pytest.mark.parametrize("chosen", [[0, 200, 390, 399], [7], range(50, 2000, 100), [395, 410]])
+def test_frames_are_picked_as_a_pass_gives_them(tmp_path, name, fourcc, damaged, chosen):
+    path = write_video(tmp_path / name, 400, fourcc)
+    if damaged and not name.endswith("ts"):
+        damage(path, damaged)
+    with open_source(path) as source:
+        expected = [frame for frame in source.frames() if frame.index in chosen]
+        assert summary(source.frames_at(chosen)) == summary(expected)
+
+
+def test_little_is_decoded_to_pick_a_few_frames_of_a_long_file(tmp_path, monkeypatch):
+    path = write_video(tmp_path / "a.mp4", 2000, "mp4v")
+    monkeypatch.setattr(files.FileSource, "_slots", lambda *_: pytest.fail("decoded in order"))
+    with open_source(path) as source:
+        assert indices(source.frames_at([0, 500, 1000, 1900])) == [0, 500, 1000, 1900]
+
+
 @pytest.mark.parametrize("target", [2, 13, 17, 27])
 def test_seeking_is_exact_among_reordered_frames(monkeypatch, target):
     monkeypatch.setattr(files, "_NEAR", 0)

@@ -90,17 +90,25 @@ class FileSource(VideoSource):
 
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
-        announced = self.info.frame_count or 0
-        if self._length_s is not None:
-            with self._packets() as packets:
-                if 2 * _decoded_by_seeking(n, announced, packets) < announced:
-                    frames = self._sample_by_seeking(n, self._length_s, packets, reduce)
-                    if frames:
-                        return frames
-        frames, count = self._sample_in_order(n, announced, reduce)
-        if announced < 0.9 * count or (n - 1) * announced // n >= count:
+        expected, length_s = self._expected_length()
+        with self._packets() as packets:
+            if 2 * _decoded_by_seeking(n, expected, packets) < expected:
+                frames = self._sample_by_seeking(n, length_s, packets, reduce)
+                if frames:
+                    return frames
+        frames, count = self._sample_in_order(n, expected, reduce)
+        if expected < 0.9 * count or (n - 1) * expected // n >= count:
             frames, _ = self._sample_in_order(n, count, reduce)
         return frames
+
+    def _expected_length(self) -> tuple[int, float]:
+        """About how many frames there are, and seconds: as stated, or by the packets, as where a recorder was
+        cut off."""
+        if self._length_s is not None:
+            return self.info.frame_count, self._length_s
+        with self._packets() as packets:
+            count = sum(1 for _ in iter(packets.grab, False))
+        return count, count * self._interval_s
 
     def _sample_by_seeking(
         self, n: int, duration_s: float, packets: Capture, reduce: Reduce

@@ -644,6 +644,23 @@ def test_sample_does_not_believe_the_announced_length(tmp_path, length):
     assert_numbered(frames)
 
 
+def test_sample_of_a_file_that_states_no_length_decodes_it_once(tmp_path, monkeypatch):
+    """As one whose recorder was cut off."""
+    path = tmp_path / "a.mkv"
+    with av.open(path, "w", options={"live": "1"}) as container:
+        stream = container.add_stream("libx264", rate=25, options={"g": "12"})
+        stream.width, stream.height = SIZE_WH
+        for k in range(200):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(k), format="bgr24")))
+        container.mux(stream.encode())
+    passes, slots = [], files.FileSource._slots
+    monkeypatch.setattr(files.FileSource, "_slots", lambda *arguments: passes.append(1) or slots(*arguments))
+    with open_source(path) as source:
+        assert source.info.frame_count is None
+        assert indices(source.sample(8)) == list(range(0, 200, 25))
+    assert len(passes) == 1
+
+
 def test_sample_fetches_few_images_more_than_it_keeps(tmp_path, monkeypatch):
     path = write_video(tmp_path / "a.avi", 100)
     fetched = []

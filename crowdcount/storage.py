@@ -16,6 +16,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+try:
+    import fcntl
+except ImportError:  # Windows: two runs at once are not noticed there
+    fcntl = None
+
 import numpy as np
 
 from .errors import CrowdCountError, DatasetError, ModelError, OutputError
@@ -99,17 +104,22 @@ def partial_path(path: str | Path) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        When the partial file cannot be created or renamed, or another run has begun to write to the same
-        place meanwhile. Errors of the body pass unchanged.
+        When the partial file cannot be created or renamed, or another run writes to the same place, or,
+        where the disk knows no locks, has begun to meanwhile. Errors of the body pass unchanged.
     """
     path = Path(path)
     partial = _partial_name(path)
+    _refuse_while_written(path)
     with output_errors(path):
         partial.unlink(missing_ok=True)
         ours = _create(partial, path)
+    lock(ours)
 
     def is_ours() -> bool:
-        return os.path.samestat(os.fstat(ours.fileno()), partial.stat())
+        try:
+            return os.path.samestat(os.fstat(ours.fileno()), partial.stat())
+        except FileNotFoundError:
+            return False
 
     with ours:  # held open, so that no other file can pass for it
         try:
@@ -134,6 +144,28 @@ def _partial_name(path: Path) -> Path:
     return _followed(path).with_name(f"{path.stem}.partial{path.suffix}")
 
 
+def lock(file: IO) -> bool:
+    """Lock an open file as long as it stays open; False where another run has. Not all disks know locks."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+    return True
+
+
+def _refuse_while_written(path: Path) -> None:
+    """OutputError when another run's `partial_path` of the same file is at work."""
+    partial = _partial_name(path)
+    with suppress(OSError), partial.open("rb") as file:
+        if not lock(file):
+            raise OutputError(
+                f"cannot write {path}: another run writes {partial} now; wait for it, or choose another name"
+            )
+
+
 def set_aside(path: str | Path) -> None:
     """Give what `partial_path` left of an earlier run other names, which nothing will be written to.
 
@@ -143,8 +175,9 @@ def set_aside(path: str | Path) -> None:
     Raises
     ------
     OutputError
-        When it cannot be renamed.
+        When it cannot be renamed, or another run is at work on it.
     """
+    _refuse_while_written(Path(path))
     for earlier in (_followed(Path(path)), _partial_name(Path(path))):
         with output_errors(earlier):
             if earlier.is_file() and earlier.stat().st_size:
@@ -158,9 +191,11 @@ def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:
     Raises
     ------
     OutputError
-        As `atomic_path` would, or when the name ends in none of `suffixes` (".png", …; any if empty).
+        As `atomic_path` and `partial_path` would, or when the name ends in none of `suffixes` (".png", …; any
+        if empty).
     """
     path = Path(path)
+    _refuse_while_written(path)
     if suffixes and path.suffix.lower() not in suffixes:
         known = " or ".join(suffixes)
         raise OutputError(f"cannot write {path}: expected a name ending in {known}; rename it")

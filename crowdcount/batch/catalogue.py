@@ -23,12 +23,7 @@ from urllib.parse import quote
 
 from ..errors import BatchError
 from ..results import import_parquet
-from ..storage import WholeWrites, output_errors
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs at once are not noticed there
-    fcntl = None
+from ..storage import WholeWrites, lock, output_errors
 
 _NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet", re.DOTALL)
 _MOST_STEM_BYTES = 120
@@ -58,14 +53,9 @@ class Catalogue:
     def __enter__(self) -> Self:
         with output_errors(self.work):
             self._lock = (self.work / "lock").open("w")
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                self._lock.close()
-                raise BatchError(
-                    f"another batch is writing to {self.out}; wait for it, or choose another folder"
-                ) from None
+        if not lock(self._lock):
+            self._lock.close()
+            raise BatchError(f"another batch is writing to {self.out}; wait for it, or choose another folder")
         self._unfinished = self._take_over()
         self._by_key: dict[tuple[str, str, str], Path] = {}
         self._alike: dict[object, set[Path]] = defaultdict(set)  # by content, and by folder and stem

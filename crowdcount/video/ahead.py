@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 
+_STARTS_WITHIN_S = 1.0  # a thread, once it is asked to
+
+
 @contextmanager
 def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator[Iterator]:
     """Advance ``items`` in a second thread, up to ``depth`` items ahead of the one who takes them.
@@ -29,7 +32,7 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
     places: queue.SimpleQueue[None] = queue.SimpleQueue()
     for _ in range(depth):
         places.put(None)
-    stop = threading.Event()
+    running, stop = threading.Event(), threading.Event()
 
     def await_place() -> None:
         if latest:
@@ -40,6 +43,7 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
         places.get()
 
     def fetch() -> None:
+        running.set()
         try:
             for item in items:
                 await_place()
@@ -62,12 +66,14 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
             yield value
 
     thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)
-    thread.start()
     try:
+        thread.start()  # an interrupt here may leave it running
         yield take()
     finally:
         stop.set()
         places.put(None)  # for the one item that the thread may be holding; it looks at stop after that
-        thread.join()
+        running.wait(_STARTS_WITHIN_S)
+        with suppress(RuntimeError):  # it never started
+            thread.join()
         if hasattr(items, "close"):
             items.close()

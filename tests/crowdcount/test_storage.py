@@ -116,26 +116,34 @@ class TestPartialPath:
         assert not hasattr(caught.value, "__notes__")
         assert only(tmp_path) == ["a.partial.csv"]
 
-    def test_never_renames_the_file_of_another_run(self, tmp_path):
+    def test_another_run_at_work_on_it_is_left_alone(self, tmp_path):
         target = tmp_path / "a.csv"
-        first, second = partial_path(target), partial_path(target)
-        first.__enter__().write_text("first")
-        second.__enter__().write_text("second")
-        with pytest.raises(OutputError, match="another run"):
-            first.__exit__(None, None, None)
-        assert only(tmp_path) == ["a.partial.csv"]
-        second.__exit__(None, None, None)
-        assert target.read_text() == "second"
+        with partial_path(target) as partial:
+            partial.write_text("first")
+            for second in (check_writable, set_aside, lambda path: partial_path(path).__enter__()):
+                with pytest.raises(OutputError, match=r"another run writes .*a\.partial\.csv now; wait"):
+                    second(target)
+        assert target.read_text() == "first"
+        assert only(tmp_path) == ["a.csv"]
+        check_writable(target)
 
-    def test_never_takes_the_file_of_another_run_for_its_own_when_interrupted(self, tmp_path):
-        target, error = tmp_path / "a.csv", KeyboardInterrupt()
-        first, second = partial_path(target), partial_path(target)
-        first.__enter__().write_text("first")
-        partial = second.__enter__()  # and nothing is written yet
-        assert not first.__exit__(type(error), error, None)
-        assert error.__notes__ == [f"another run writes to {partial} now"]
-        second.__exit__(None, None, None)
-        assert target.exists()
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_never_takes_another_file_for_its_own(self, tmp_path, is_there):
+        """Where the disk knows no locks, or somebody removed it."""
+        for failure in (None, KeyboardInterrupt()):
+            first = partial_path(tmp_path / "a.csv")
+            partial = first.__enter__()
+            partial.unlink()
+            if is_there:
+                partial.write_text("second")
+            if failure is None:
+                with pytest.raises(OutputError, match="another run"):
+                    first.__exit__(None, None, None)
+            else:
+                assert not first.__exit__(type(failure), failure, None)
+                assert failure.__notes__ == [f"another run writes to {partial} now"]
+            assert only(tmp_path) == ["a.partial.csv"] * is_there
+            partial.unlink(missing_ok=True)
 
     def test_a_link_stays_and_what_it_leads_to_is_written(self, tmp_path):
         elsewhere = tmp_path / "elsewhere"

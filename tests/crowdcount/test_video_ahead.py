@@ -52,6 +52,21 @@ def test_read_ahead_works_at_the_same_time_but_not_too_far():
     assert reading_threads() == 0
 
 
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_an_interrupt_while_the_thread_starts_leaves_none_behind(monkeypatch, has_begun):
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        if has_begun:
+            start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), read_ahead(itertools.count(), 2):
+        pytest.fail("started")
+    assert reading_threads() == 0
+
+
 def test_error_of_the_source_comes_in_its_place():
     def items():
         yield 1

@@ -18,7 +18,7 @@ from .errors import DatasetError, OutputError
 from .jobs import Show, Watcher, show_nothing
 from .plots import PLOT_SUFFIXES, plot_forecast
 from .results import FORMATS, MEANINGLESS, count_cell, open_rows, read_counts, read_start_time, time_cells
-from .storage import check_writable, refuse_to_replace
+from .storage import check_writable, refuse_foreign, refuse_to_replace
 
 #: Without this many whole periods there is nothing to learn from and to test on.
 MIN_PERIODS = 4
@@ -412,6 +412,7 @@ def forecast_files(
     for path in written:
         refuse_to_replace(path, *paths)
         check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
+        refuse_foreign(path, ("time_s", "count", "low", "high"))
     with watcher.progress() as show:
         made = forecast(load_series(paths), period_s, steps, level, show)
     columns = {"time_s": float}

@@ -4,7 +4,7 @@ import glob
 import re
 import shlex
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
-from .storage import check_writable, refuse_to_replace, same_file, set_aside, write_picture
+from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
 from .video import is_camera, open_source, refuse_among_images
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
@@ -153,9 +153,9 @@ def plan_counting(
     for job in jobs if several else []:
         if never_ends(job.source):
             raise OutputError(f"{job.label} is live: the others would wait for its end; count each by itself")
-    for job in jobs if output is None else []:
-        if is_foreign(Path(job.counts)):
-            raise OutputError(f"{job.counts} is not from crowdcount; move it, or choose another name with -o")
+    for job in jobs:
+        if not never_ends(job.source):  # of which what is there is set aside
+            refuse_foreign(job.counts, COLUMNS)
     written = [(job.label, path) for job in jobs for path in job.files]
     for (label, path), (other, other_path) in combinations(written, 2):
         if same_file(path, other_path):
@@ -384,12 +384,3 @@ def make_scene(
         ending = shlex.join(["-o", str(output or f"{source_stem(source)}.json")])
         write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
     return made
-
-
-def is_foreign(path: Path, columns: Collection[str] = COLUMNS) -> bool:
-    """Whether a CSV file holds something else than a table of ours with these columns, as of counts."""
-    if path.suffix != ".csv" or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        header = file.readline(200).decode(errors="replace").strip()
-    return bool(header) and not set(columns) <= set(header.split(","))

@@ -18,6 +18,7 @@ from .scene import Scene, scene_of
 from .storage import jsonable, load_arrays, save_arrays
 
 VERSION = 1
+MODEL_SUFFIXES = (".npz",)
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
 #: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion

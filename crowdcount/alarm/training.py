@@ -14,7 +14,7 @@ from models.predictor import column_statistics, standardised
 from ..errors import DatasetError
 from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..learning.cache import kept
-from ..model import CounterModel
+from ..model import MODEL_SUFFIXES, CounterModel
 from ..scene import load_scene, view_arrays, view_of
 from ..storage import check_writable, refuse_to_replace
 from .calls import Calls, assign_calls, read_calls
@@ -297,7 +297,7 @@ def train_alarm_model(
 ) -> AlarmTraining:
     """Train an alarm, as `train_alarm` with its `options`, and save it as `model`."""
     refuse_to_replace(model, source, labels, scene)
-    check_writable(model)
+    check_writable(model, MODEL_SUFFIXES)
     with watcher.progress() as show:
         training = train_alarm(source, labels, scene=scene, show=show, **options)
         training.model.save(model, KIND)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from features.foreground import MIN_LEARNING_FRAMES
 
-from ..errors import ModelError, OutputError
-from ..jobs import Show, Watcher, is_foreign, show_nothing, source_stem
+from ..errors import ModelError
+from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm
 from ..results import open_rows, time_cells
 from ..scene import load_scene
-from ..storage import check_writable, refuse_to_replace, set_aside
+from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
 from ..video import refuse_among_images
 from .measuring import KIND, is_table, open_measuring
 
@@ -249,8 +249,8 @@ def run_alarm(
     events over time.
     """
     target = output or f"{source_stem(source)}.events.csv"
-    if output is None and is_foreign(Path(target), ("frame", "time_s", "event")):
-        raise OutputError(f"{target} is not from crowdcount; move it, or choose another name with -o")
+    if not never_ends(source):  # of which what is there is set aside
+        refuse_foreign(target, ("frame", "time_s", "event"))
     if target != "-":
         refuse_to_replace(target, source, model, scene)
         check_writable(target, (".csv",))

@@ -12,7 +12,7 @@ from .. import pages
 from ..errors import BatchError, OutputError
 from ..plots import dots
 from ..results import UNRELIABLE, clock, import_parquet
-from ..storage import atomic_path, check_writable
+from ..storage import atomic_path, check_writable, refuse_foreign
 from .catalogue import describe, results
 
 #: Lengths of the intervals, seconds.
@@ -169,6 +169,7 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
     """Write a report as a table (.csv), a chart (.png) or a page (.html); OutputError when that fails."""
     for path in paths:
         check_writable(path, SUFFIXES)
+        refuse_foreign(path, COLUMNS)
     for path in map(Path, paths):
         if path.suffix.lower() == ".html":
             _write_page(rows, path, interval)

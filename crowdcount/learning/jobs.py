@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ..errors import DatasetError, OutputError
 from ..jobs import Show, Watcher, command_on, source_stem
-from ..model import default_model, load_model
+from ..model import MODEL_SUFFIXES, default_model, load_model
 from ..pages import PAGE_SUFFIXES
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
-from ..storage import check_writable, refuse_to_replace, same_file
+from ..storage import check_writable, refuse_foreign, refuse_to_replace, same_file
 from ..video import refuse_among_images
-from .audit import Audit, audit_labels, write_audit_page, write_audit_table
+from .audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
 from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
 from .explain import explain
@@ -68,7 +68,7 @@ def suggest_frames(
         if Path(written).is_file():
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
         refuse_to_replace(written, source, scene)
-        check_writable(written)
+        check_writable(written, (".csv",))
     loaded_scene = None if scene is None else load_scene(scene)
     if pictures is not None:
         folder = Path(pictures)
@@ -128,7 +128,7 @@ def train_model(
     DatasetError, VideoError, SceneError, OutputError
     """
     refuse_to_replace(model_path, path, scene, counts, mot)
-    check_writable(model_path)
+    check_writable(model_path, MODEL_SUFFIXES)
     with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
         training = train(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         training.model.save(model_path)
@@ -198,12 +198,13 @@ def audit_dataset(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    for file, suffixes in ((None if output == "-" else output, ()), (html, PAGE_SUFFIXES)):
+    if output is not None and html is not None and same_file(Path(output), Path(html)):
+        raise OutputError(f"the table and the page would both be written to {html}; choose two names")
+    for file, suffixes in ((None if output == "-" else output, (".csv",)), (html, PAGE_SUFFIXES)):
         if file is not None:
             refuse_to_replace(file, path, scene, counts, mot)
             check_writable(file, suffixes)
-    if output is not None and html is not None and same_file(Path(output), Path(html)):
-        raise OutputError(f"the table and the page would both be written to {html}; choose two names")
+            refuse_foreign(file, AUDIT_COLUMNS)
     with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
         audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         if output is not None:
@@ -245,7 +246,7 @@ def recalibrate_model(
     """
     written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
     refuse_to_replace(written, model, path, scene, counts, mot)
-    check_writable(written)
+    check_writable(written, MODEL_SUFFIXES)
     loaded = default_model() if model == BUNDLED else load_model(model)
     with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
         found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
@@ -281,7 +282,7 @@ def compress_model(
     """
     written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
     refuse_to_replace(written, model)
-    check_writable(written)
+    check_writable(written, MODEL_SUFFIXES)
     if plot is not None:
         refuse_to_replace(plot, model, written)
         check_writable(plot, PLOT_SUFFIXES)

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-
 _STARTS_WITHIN_S = 1.0  # a thread, once it is asked to
 
 

@@ -618,9 +618,11 @@ def test_damaged_and_foreign_files_and_wrong_sources_fail_with_one_line(clip, al
 def test_labels_made_by_hand_are_not_replaced(clip, alarm_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "street.events.csv", "when,what\n")
-    result = run("alarm", "run", clip[0], "-m", alarm_file[0])
-    assert result.exit_code == 1
-    assert "is not from crowdcount" in result.stderr
+    for named in ((), ("-o", "street.events.csv")):
+        result = run("alarm", "run", clip[0], "-m", alarm_file[0], *named)
+        assert result.exit_code == 1
+        assert "is not from crowdcount" in result.stderr
+    (tmp_path / "street.events.csv").unlink()
     assert run("alarm", "run", clip[0], "-m", alarm_file[0], "-o", "street.events.csv").exit_code == 0
 
 

@@ -297,13 +297,15 @@ class TestPlan:
         assert said in stderr
         assert only(here) == []
 
-    def test_labels_of_the_users_are_not_replaced_unasked(self, run, here):
+    def test_labels_of_the_users_are_not_replaced(self, run, here):
         for labels in ("frame,count\n0,1\n", "frame,time_s,count\n0,0.0,1\n"):  # the latter of suggest
             (here / "street.counts.csv").write_text(labels)
-            code, _, stderr = run(COUNT)
-            assert code == 2
-            assert "street.counts.csv is not from crowdcount; move it" in stderr
-            assert (here / "street.counts.csv").read_text() == labels
+            for named in ("", " -o street.counts.csv"):
+                code, _, stderr = run(f"{COUNT}{named}")
+                assert code == 2
+                assert "street.counts.csv is not from crowdcount; move it" in stderr
+                assert (here / "street.counts.csv").read_text() == labels
+        (here / "street.counts.csv").unlink()
         for _ in range(2):
             assert run(f"{COUNT} -o street.counts.csv --end 2 -q")[0] == 0
             assert run(f"{COUNT} --end 2 -q")[0] == 0
@@ -704,6 +706,8 @@ class TestAudit:
         ("options", "code", "said"),
         [
             ("-o wrong.csv", 1, "is used otherwise too"),
+            ("-o ../labels.csv", 1, "labels.csv is not from crowdcount; move it"),
+            ("-o tomorrow.mp4", 1, "expected a name ending in .csv"),
             ("-o a.html --html a.html", 1, "choose two names"),
             ("--html a.pdf", 1, "expected a name ending in .html"),
             ("-o missing/a.csv", 1, "create it first"),
@@ -715,6 +719,23 @@ class TestAudit:
         assert (found, stdout) == (code, "")
         assert said in stderr
         assert only(here) == ["wrong.csv"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train ../street.avi --counts ../labels.csv -m tomorrow.mp4",
+        "recalibrate ../model.npz ../street.avi --counts ../labels.csv -o tomorrow.mp4",
+        "compress ../model.npz -o tomorrow.mp4",
+        "alarm train ../street.avi --labels ../labels.csv -m tomorrow.mp4",
+    ],
+)
+def test_a_model_takes_no_place_of_a_video(run, here, command):
+    (here / "tomorrow.mp4").write_text("footage")
+    code, _, stderr = run(command)
+    assert code == 1
+    assert "cannot write tomorrow.mp4: expected a name ending in .npz" in stderr
+    assert (here / "tomorrow.mp4").read_text() == "footage"
 
 
 class TestSettings:

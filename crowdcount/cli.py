@@ -106,6 +106,9 @@ class _CommandLine(click.Group):
                 raise
             complain(f"{error.filename} cannot be read or written: its name is too long; choose a shorter")
             ctx.exit(FAILED)
+        except MemoryError:
+            complain("the memory is not enough; free some, or work on fewer frames or smaller pictures")
+            ctx.exit(FAILED)
         except KeyboardInterrupt as error:
             complain(error)
             ctx.exit(INTERRUPTED)

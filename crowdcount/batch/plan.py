@@ -252,6 +252,8 @@ def _found(
             yield path, label
     for given in inputs:
         if given == "-":
+            if sys.stdin is None:
+                raise BatchError("the standard input, which was to list videos, is closed; give it a list")
             yield from _listed(sys.stdin.buffer.read(), "the standard input", Path())
         elif given in folders:
             continue

@@ -234,7 +234,9 @@ def _answer(task: dict, run_task: Callable, output) -> dict:
     except OutputError as error:
         return {"error": str(error), "kind": "output"}
     except CrowdCountError as error:
-        return {"error": str(error), "kind": "input", "passing": isinstance(error.__cause__, OSError)}
+        cause = error.__cause__
+        passing = isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
+        return {"error": str(error), "kind": "input", "passing": passing}
     except MemoryError:
         return {"error": "the memory is not enough for it", "kind": "input"}
     except Exception as error:  # a bug, or what a decoder makes of a damaged file: the other videos go on

@@ -69,7 +69,10 @@ def kept(
 
 def _load(file: Path) -> dict[str, np.ndarray]:
     """What a file keeps; nothing when it is not there."""
-    return load_arrays(file, "features", VERSION, DatasetError)[0] if file.exists() else {}
+    try:
+        return load_arrays(file, "features", VERSION, DatasetError)[0] if file.exists() else {}
+    except DatasetError as error:
+        raise DatasetError(f"{file} is damaged or holds something else; delete it") from error
 
 
 def _key(source, scene: Scene, settings: Sequence[object]) -> str:

@@ -454,9 +454,11 @@ class TestFaults:
 
     def test_all_videos_fail(self, run, tmp_path):
         (tmp_path / "list").write_text("absent.avi\n")
-        code, _, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 0")
+        began = time.monotonic()
+        code, _, stderr = run(f"batch {tmp_path}/list -o {tmp_path}/out --retries 9")
         assert code == 1
         assert "absent.avi: no such file or directory; check its name" in stderr
+        assert time.monotonic() - began < 30  # no retry brings it: pauses of 1, 2, 4, … s
 
     @pytest.mark.parametrize(
         ("how", "limits", "reason"),

@@ -738,6 +738,13 @@ def test_a_model_takes_no_place_of_a_video(run, here, command):
     assert (here / "tomorrow.mp4").read_text() == "footage"
 
 
+def test_too_little_memory_is_one_line(run, here, monkeypatch):
+    monkeypatch.setattr("crowdcount.pipeline.Pipeline.measure", lambda *_: np.empty((10**6,) * 3))
+    code, _, stderr = run(f"{COUNT} -q")
+    assert code == 1
+    assert stderr.splitlines()[-1].startswith("crowdcount: the memory is not enough")
+
+
 class TestSettings:
     def frames(self, run, options=""):
         code, stdout, stderr = run(f"{COUNT} -o - -q {options}")
@@ -898,6 +905,11 @@ class TestProcess:
         code, _, stderr = finished(command, stdout=None, preexec_fn=lambda: os.close(1))
         assert code == 1
         assert "cannot write the standard output: it is closed" in error_line(stderr)
+
+    def test_closed_standard_input(self, here):
+        code, _, stderr = finished("batch - -o out", preexec_fn=lambda: os.close(0))
+        assert code == 1
+        assert "the standard input, which was to list videos, is closed" in error_line(stderr)
 
     def test_rtsp_camera_that_breaks_off(self, here, serving):
         images = [image for image, _ in street(40)]

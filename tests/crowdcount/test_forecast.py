@@ -234,7 +234,7 @@ def test_counts_of_two_cameras_are_told_from_recordings_that_overlap(tmp_path):
 
 @pytest.mark.parametrize(
     ("place", "wrong"),
-    [("time_s", "NaN"), ("time_s", "9" * 400), ("count", "1e400"), ("frame", "1e400")],
+    [("time_s", "NaN"), ("time_s", "9" * 400), ("count", "1e400"), ("count", "1e308"), ("frame", "1e400")],
 )
 def test_numbers_that_are_none_are_named(tmp_path, place, wrong):
     cells = {"frame": "0", "time_s": "0", "count": "1", "low": "1", "high": "1"} | {place: wrong}

@@ -21,6 +21,8 @@ T = TypeVar("T")
 SMOOTHING_S = 0.31
 #: About so many frames are estimated in each second of video: at least two then steady every count.
 ESTIMATES_PER_S = 6.0
+#: No frame is passed over so long after one that was estimated, seconds; at no usual rate one is.
+_LONGEST_GAP_S = 0.19
 
 
 def stride(rate: float) -> int:
@@ -34,20 +36,21 @@ def stride(rate: float) -> int:
 
 class Turns:
     """Which frames are estimated: the first that decodes of each `step`, by their numbers, so that passes
-    which begin anywhere agree; and where these are far apart, as after a pause or at a falling rate, any that
-    has no estimate up to `SMOOTHING_S` before it."""
+    which begin anywhere agree. Where these are far apart, as after a pause or at a falling rate, one that has
+    no estimate shortly before it takes the turn of the next: of so many frames, so many are estimated."""
 
     def __init__(self, step: int):
         self._step = step
-        self._group, self._time_s = None, -math.inf
+        self._group, self._time_s = -1, -math.inf
 
     def is_due(self, index: int, time_s: float) -> bool:
         """Whether the frame of that number and time, the next, is to be estimated."""
-        return index // self._step != self._group or time_s - self._time_s > SMOOTHING_S
+        return index // self._step > self._group or time_s - self._time_s > _LONGEST_GAP_S
 
     def taken(self, index: int, time_s: float) -> None:
         """It was."""
-        self._group, self._time_s = index // self._step, time_s
+        group = index // self._step
+        self._group, self._time_s = group + (self._group >= group), time_s
 
 
 def reach(rate: float) -> int:

@@ -120,18 +120,21 @@ def counts_of(
         The rows that could be decoded, and their counts, each steadied by the frames around it, as in
         `crowdcount.counting`.
     """
-    wanted = selected(dataset, frames) & np.isfinite(dataset.counts)
+    asked = selected(dataset, frames)
+    wanted = asked & np.isfinite(dataset.counts)
     check_labels(dataset, wanted, least)
+    seen = wanted.copy()
+    seen[asked.argmax()] = True  # counting begins there too
     scene = model.scene if scene is None else scene.knowing(model.scene)
-    table = measure(dataset, wanted, scene=scene, model=model, cache=cache, progress=progress)
+    table = measure(dataset, seen, scene=scene, model=model, cache=cache, progress=progress)
     if table.times_s is None:
         counts = model.predict(table.features)
     else:
         counts = np.full(len(table.rows), np.nan)
         counts[table.estimated] = model.predict(table.features[table.estimated])
         counts = smoothed(table.times_s, counts, table.rate)
-    asked = wanted[table.rows]
-    table, counts = table.at(asked), counts[asked]
+    labelled = wanted[table.rows]
+    table, counts = table.at(labelled), counts[labelled]
     check_labels(dataset, table.rows, least)
     if scene is None or scene.view is None:
         return table, counts
@@ -191,7 +194,8 @@ def measure(
         if model is not None:
             model.check_columns(dataset.feature_names)
         return _ready_made(dataset, wanted)
-    with open_source(dataset.source, fps=dataset.fps) as source:
+    is_video = Path(dataset.source).is_file()  # which has times of its own: its rate may vary
+    with open_source(dataset.source, fps=None if is_video else dataset.fps) as source:
         rate = source.info.rate
         if directions:
             check_rate(source.info.name, rate)

@@ -1,7 +1,9 @@
 """Counts are steadied by the frames around them."""
 
+from fractions import Fraction
 from itertools import pairwise
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.training import evaluate
 from crowdcount.model import default_model
 from crowdcount.overview import Overview
+from crowdcount.pipeline import Pipeline
 from crowdcount.smoothing import SMOOTHING_S, Turns, around, reach, smoothed, stride
 from crowdcount.video import Position, open_source
 
@@ -78,6 +81,22 @@ def test_the_next_frame_that_decodes_takes_its_turn():
 def test_far_between_in_time_every_frame_is_estimated():
     times_s = np.concatenate([np.arange(8) / 25, [9.0, 9.04, 9.08, 9.5, 10.0, 10.5, 11.0]])
     assert taken_of(times_s, 4) == [0, 4, 8, 11, 12, 13, 14]
+
+
+@pytest.mark.parametrize("first", range(21, 40))
+def test_behind_a_pause_as_many_frames_are_estimated_as_without(first):
+    """So that what is looked at by the number of estimates is where a part of a batch expects it."""
+    times_s = np.arange(100) / 25 + 2 * (np.arange(100) >= first)
+    taken = taken_of(times_s, 4)
+    assert first in taken
+    assert len(taken) == 25
+    assert taken[-8:] == list(range(68, 100, 4))
+
+
+def test_a_camera_slower_than_it_states_is_looked_at_in_time():
+    times_s = np.arange(100) / 12.5
+    gaps = np.diff(times_s[taken_of(times_s, 4)])
+    assert gaps.max() < 0.25
 
 
 def arriving(n, rate, seen):
@@ -177,10 +196,49 @@ def test_an_image_that_cannot_be_read_leaves_its_turn_to_the_next(make_clip, tmp
     assert [row.frame for row in rows if np.isnan(row.count)] == [8, 9]
 
 
+@pytest.mark.parametrize(("every", "step"), [(1, 4), (2, 4), (3, 3)])
+def test_a_part_goes_on_behind_as_many_frames_as_are_estimated(make_clip, tmp_path, monkeypatch, every, step):
+    clip, resumed = make_clip(tmp_path / "street.avi", 100, fps=25.0), []
+    monkeypatch.setattr(Pipeline, "resume", lambda _, n, kept: resumed.append((n, len(list(kept)))))
+    with open_source(clip) as source:
+        *kept, start = source.landmarks([12, 36, 60])
+    with open_counting(clip, every=every, start=start, kept=kept):
+        assert resumed == [(60 // step, 2)]
+
+
+def test_flags_are_told_of_frames_that_are_not_estimated_too(tmp_path):
+    video = cv2.VideoWriter(str(tmp_path / "a.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25.0, (64, 48))
+    for _ in range(24):
+        video.write(np.full((48, 64, 3), 90, np.uint8))
+    video.release()
+    assert all("blank" in row.flags for row in count(tmp_path / "a.avi"))
+
+
 def test_images_are_held_only_where_they_are_asked_for(clip):
     with open_counting(clip) as counting:
         assert all(item.frame.image_bgr is not None for item in counting.frames())
         assert all(item.frame.image_bgr is None for item in counting.frames(images=False))
+
+
+def test_a_recording_with_a_pause_is_judged_by_what_is_told_of_it(make_clip, tmp_path):
+    """Its rate varies a little, too."""
+    paused = str(tmp_path / "paused.mkv")
+    with open_source(make_clip(tmp_path / "street.avi", 150, fps=25.0)) as source:
+        images = [frame.image_bgr for frame in source.frames()]
+    with av.open(paused, "w") as container:
+        stream = container.add_stream("mjpeg", rate=25, options={"qmin": "2", "qmax": "2"})
+        stream.height, stream.width = images[0].shape[:2]
+        stream.pix_fmt, stream.codec_context.time_base = "yuvj420p", Fraction(1, 1000)
+        for k, image in enumerate(images):
+            frame = av.VideoFrame.from_ndarray(image, format="bgr24")
+            frame.pts, frame.time_base = 40 * k + 7 * (k % 3) + 2000 * (k >= 50), Fraction(1, 1000)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    labels = tmp_path / "labels.csv"
+    labels.write_text("frame,count\n" + "".join(f"{k},3\n" for k in range(150)), encoding="utf-8")
+    rows = [row.count for row in count(paused)]
+    told = evaluate(load_dataset(paused, counts=labels), default_model()).predictions
+    assert told == pytest.approx(rows, abs=1e-9)
 
 
 def test_a_single_label_is_judged_by_what_is_told_of_its_frame(clip, tmp_path):

@@ -248,7 +248,7 @@ class TestTrain:
         street = make_street(tmp_path, n_frames=10, labelled=slice(3, 5))
         for k in (3, 4):
             (street.frames / f"{k:04}.jpg").write_bytes(b"no image")
-        with pytest.raises(DatasetError, match="could be decoded"):
+        with pytest.raises(DatasetError, match="labelled frames"):
             evaluate(street.dataset(), trained.model)
 
     def test_trains_around_a_frame_that_does_not_decode(self, make_street, tmp_path):

@@ -1,3 +1,4 @@
+import copy
 from dataclasses import replace
 
 import cv2
@@ -704,8 +705,10 @@ class TestRain:
         settled = list(zip(found[2:], truths[1:], strict=False))
         assert min(overlap(one.mask, people) for one, people in settled) > 0.8
         assert not any(one.flags for one, _ in settled)
-        *_, (between, people) = self.clip(61, 30)
+        *_, (between, people), (_, _), (following, _) = self.clip(63, 30)
+        twin = copy.deepcopy(segmenter)
         assert overlap(segmenter.mask_of(between), people) > 0.8
+        np.testing.assert_array_equal(segmenter.apply(following).mask, twin.apply(following).mask)
 
     def test_is_over_when_it_is(self, empty_scene):
         segmenter, _ = empty_scene(HIGH)

@@ -19,7 +19,7 @@ from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount
 from .scene import Scene, load_scene
-from .smoothing import Turns, around, median_known, stride
+from .smoothing import Looks, around, median_known, stride
 from .video import (
     Frame,
     Landmark,
@@ -174,29 +174,30 @@ class Counting:
         """
         if ahead is None:
             ahead = self._latest or cv2.getNumberOfCPUs() > 1
-        turns = None if images or self._latest else self._turns()  # any that is not dropped may be due
+        looks = Looks(self.every * self.stride, self.every)
+        turns = None if images or self._latest else looks.ahead  # any that is not dropped may be due
         wanted = self._source.frames(self._start, self._end, self.every, turns)
-        counted = self._counted(wanted, ahead, images)
+        counted = self._counted(wanted, looks, ahead, images)
         self._passes.callback(counted.close)  # its thread must not read a source that is closed
         return counted
 
-    def _turns(self) -> Turns:
-        return Turns(self.every * self.stride)
-
-    def _counted(self, wanted: Iterator[Frame], ahead: bool, images: bool) -> Iterator[CountedFrame]:
+    def _counted(
+        self, wanted: Iterator[Frame], looks: Looks, ahead: bool, images: bool
+    ) -> Iterator[CountedFrame]:
         depth = 1 if self._latest else _AHEAD
         with read_ahead(wanted, depth, latest=self._latest) if ahead else closing(wanted) as frames:
-            for estimate, near in around(self._estimates(frames, images), self.rate):
+            for estimate, near in around(self._estimates(frames, looks, images), self.rate):
                 yield self._count(estimate, near)
 
-    def _estimates(self, frames: Iterator[Frame], images: bool) -> Iterator[tuple[float, _Estimate]]:
-        turns, last = self._turns(), None
+    def _estimates(
+        self, frames: Iterator[Frame], looks: Looks, images: bool
+    ) -> Iterator[tuple[float, _Estimate]]:
+        last = None
         unknown = (np.nan,) * (3 if self.directions else 1)
         for frame in frames:
             if "undecodable" in frame.flags:
                 estimate = _Estimate(frame, unknown, frame.flags)
-            elif turns.is_due(frame.index, frame.time_s):
-                turns.taken(frame.index, frame.time_s)
+            elif looks.are_due(frame.index, frame.time_s, frame.image_bgr, self._pipeline):
                 estimate = last = self._estimate(frame)
             else:
                 mask = self._pipeline.mask_of(frame.image_bgr) if images else last.mask

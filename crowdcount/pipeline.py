@@ -244,6 +244,15 @@ class Pipeline:
         if self._motion is not None:
             self._motion.pass_over(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
 
+    @property
+    def sees_rain(self) -> bool:
+        """Whether it rains or snows: then a `glimpse` of the frame before each helps."""
+        return self._segmenter.sees_rain
+
+    def glimpse(self, frame_bgr: np.ndarray) -> None:
+        """See a frame (H, W, 3) uint8 that is not measured: see `Segmenter.glimpse`."""
+        self._segmenter.glimpse(self.reduced(frame_bgr))
+
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two that are measured; traceless."""
         return self.figures(self._segmenter.mask_of(self.reduced(frame_bgr))).mask

@@ -10,9 +10,12 @@ import math
 from collections import deque
 from collections.abc import Iterable, Iterator
 from statistics import median
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .pipeline import Pipeline
 
 T = TypeVar("T")
 
@@ -23,6 +26,8 @@ SMOOTHING_S = 0.31
 ESTIMATES_PER_S = 6.0
 #: No frame is passed over so long after one that was estimated, seconds; at no usual rate one is.
 _LONGEST_GAP_S = 0.19
+#: So many frames behind the one in which rain is seen, all who read ahead know of it.
+_GLIMPSED_BEHIND = 10
 
 
 def stride(rate: float) -> int:
@@ -37,11 +42,14 @@ def stride(rate: float) -> int:
 class Turns:
     """Which frames are estimated: the first that decodes of each `step`, by their numbers, so that passes
     which begin anywhere agree. Where these are far apart, as after a pause or at a falling rate, one that has
-    no estimate shortly before it takes the turn of the next: of so many frames, so many are estimated."""
+    no estimate shortly before it takes the turn of the next: of so many frames, so many are estimated.
 
-    def __init__(self, step: int):
-        self._step = step
+    `every`: the frames come so many numbers apart."""
+
+    def __init__(self, step: int, every: int = 1):
+        self._step, self._every = step, every
         self._group, self._time_s = -1, -math.inf
+        self._close_from, self._close_until = math.inf, math.inf
 
     def is_due(self, index: int, time_s: float) -> bool:
         """Whether the frame of that number and time, the next, is to be estimated."""
@@ -51,6 +59,51 @@ class Turns:
         """It was."""
         group = index // self._step
         self._group, self._time_s = group + (self._group >= group), time_s
+
+    def is_before(self, index: int) -> bool:
+        """Whether the frame of that number is to be glimpsed, as the last before one whose turn it is."""
+        is_last = (index + self._every) // self._step > index // self._step
+        return is_last and self._close_from <= index < self._close_until
+
+    def look_closely(self, index: int, is_close: bool) -> None:
+        """Whether frames before those that are estimated are glimpsed, from soon behind that number on."""
+        soon = index + _GLIMPSED_BEHIND * self._every
+        was_close = self._close_from < math.inf and self._close_until == math.inf
+        if is_close and not was_close:
+            self._close_from, self._close_until = soon, math.inf
+        elif was_close and not is_close:
+            self._close_until = soon
+
+
+class Looks:
+    """Lets a pipeline look at the frames whose turn it is, and where it rains glimpse those before.
+
+    Attributes
+    ----------
+    ahead : Turns
+        For `VideoSource.frames`, which may be ahead, and converts the images of no other frames.
+    """
+
+    def __init__(self, step: int, every: int = 1):
+        self.ahead, self._turns = Turns(step, every), Turns(step, every)
+        self._last = self._glimpsed_bgr = None
+
+    def are_due(self, index: int, time_s: float, image_bgr: np.ndarray | None, pipeline: "Pipeline") -> bool:
+        """Whether the pipeline is to look at the next frame, which could be decoded."""
+        if self._last is not None:
+            for turns in (self.ahead, self._turns):
+                turns.look_closely(self._last, pipeline.sees_rain)
+            self._last = None
+        if self._glimpsed_bgr is not None:
+            pipeline.glimpse(self._glimpsed_bgr)
+            self._glimpsed_bgr = None
+        if self._turns.is_due(index, time_s):
+            self._turns.taken(index, time_s)
+            self._last = index
+            return True
+        if self._turns.is_before(index):
+            self._glimpsed_bgr = image_bgr
+        return False
 
 
 def reach(rate: float) -> int:

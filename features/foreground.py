@@ -691,6 +691,15 @@ class Segmenter:
             frame_bgr = middle_of(*list(self._latest)[1:], frame_bgr)
         return self.apply_again(frame_bgr).mask
 
+    @property
+    def sees_rain(self) -> bool:
+        """Whether it rains or snows, as far as is known."""
+        return self._rains
+
+    def glimpse(self, frame_bgr: np.ndarray) -> None:
+        """See a (H, W, 3) uint8 frame that is not applied, to tell people in the next one from rain."""
+        self._latest.append(self._model.steady(frame_bgr))
+
     def _without_rain(self, frame_bgr) -> np.ndarray:
         """A frame, or where it rains or snows the median of it and the two before: people, who are wider than
         they walk in a frame, are where they were in the one between; a drop is in none of the others."""

@@ -17,7 +17,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
-from ..smoothing import Turns, stride
+from ..smoothing import Looks, stride
 from ..storage import csv_lines
 from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
@@ -161,9 +161,11 @@ def open_measuring(
 
         def frames() -> Iterator[MeasuredFrame]:
             overview.teach(pipeline)
-            with read_ahead(opened.frames(start, end, every, Turns(step)), _AHEAD) as passing:
+            looks = Looks(step, every)
+            with read_ahead(opened.frames(start, end, every, looks.ahead), _AHEAD) as passing:
                 for frame in passing:
-                    if frame.image_bgr is not None or frame.flags:  # not passed over
+                    is_lost = "undecodable" in frame.flags
+                    if is_lost or looks.are_due(frame.index, frame.time_s, frame.image_bgr, pipeline):
                         yield measured(frame)
 
         length = opened.info.frame_count

@@ -17,7 +17,7 @@ from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
-from ..smoothing import Turns, reach, smoothed, stride
+from ..smoothing import Looks, reach, smoothed, stride
 from ..video import Position, open_source, spread
 from .cache import kept
 from .datasets import Dataset
@@ -295,9 +295,12 @@ def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
     rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
     first = int(chosen[0]) // step * step  # where a pass over the whole footage looks too
-    for frame in source.frames(Position(frame=first), Position(frame=int(chosen[-1]) + 1), turns=Turns(step)):
+    looks = Looks(step)
+    span = Position(frame=first), Position(frame=int(chosen[-1]) + 1)
+    for frame in source.frames(*span, turns=looks.ahead):
         if "undecodable" not in frame.flags:
-            if frame.image_bgr is not None:
+            is_due = looks.are_due(frame.index, frame.time_s, frame.image_bgr, pipeline)
+            if is_due:
                 if stands_for_wanted[frame.index]:
                     measured = pipeline.measure(frame.image_bgr)
                 else:
@@ -305,7 +308,7 @@ def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.
             if wanted[frame.index]:
                 rows.append(frame.index)
                 times_s.append(frame.time_s)
-                estimated.append(frame.image_bgr is not None)
+                estimated.append(is_due)
                 values.append(measured.features)
                 directed.append(measured.directed)
             if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy

@@ -206,12 +206,13 @@ class VideoSource(ABC):
                 first = index if first is None else first
                 if (index - first) % every:
                     continue
-                if read is not no_image and not turns.is_due(index, time_s):
+                is_due = turns.is_due(index, time_s)
+                if read is not no_image and not is_due and not turns.is_before(index):
                     yield Frame(index, time_s, None, ())
                     continue
                 image = read()
                 self._check_open()
-                if image is not None:
+                if is_due and image is not None:
                     turns.taken(index, time_s)
                 yield self._frame(index, time_s, image)
         if first is None:

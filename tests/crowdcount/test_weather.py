@@ -1,10 +1,18 @@
 """What night, weather and lamps do to a video file: counts stay about those of the same clip as it was."""
 
+from itertools import product
+
 import cv2
 import numpy as np
 import pytest
 
 import crowdcount
+from crowdcount.counting import open_counting
+from crowdcount.learning.datasets import load_dataset
+from crowdcount.learning.training import evaluate
+from crowdcount.model import default_model
+from crowdcount.pipeline import Pipeline
+from crowdcount.scene import load_scene
 from samples.make import write_clip
 from samples.scenes import preset
 
@@ -48,20 +56,47 @@ def as_it_was(clip):
     return [count for count, _ in counted(clip)]
 
 
-@pytest.mark.parametrize("spoilt", [grey, rain, bands])
-def test_counts_are_about_the_same(clip, as_it_was, spoilt):
-    path, rng = clip.with_name(f"{spoilt.__name__}.avi"), np.random.default_rng(5)
+def spoil(clip, change, fps=10):
+    """Path of the clip, played at some rate, of which all frames but the first are changed."""
+    path, rng = clip.with_name(f"{change.__name__}.{fps}.avi"), np.random.default_rng(5)
     capture, video = cv2.VideoCapture(str(clip)), None
     for k in range(N_FRAMES):
         frame = capture.read()[1]
         if video is None:
-            video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 10, frame.shape[1::-1])
+            video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), fps, frame.shape[1::-1])
             video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
-        video.write(frame if k < FIRST else spoilt(frame, k, rng))
+        video.write(frame if k < FIRST else change(frame, k, rng))
     video.release()
+    return path
+
+
+@pytest.mark.parametrize("spoilt", [grey, rain, bands])
+def test_counts_are_about_the_same(clip, as_it_was, spoilt):
+    path = spoil(clip, spoilt)
     counts, flags = zip(*counted(path), strict=True)
     off = np.abs(np.subtract(counts, as_it_was))
     assert off[:FIRST].mean() < 2  # grey was 6, rain 25 and bands 3 people off
     assert off[SETTLED:].mean() < 2
     assert (spoilt is grey) == ("light_change" in flags[FIRST + 10])
     assert not any(flags[SETTLED:])
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_in_rain_the_frame_before_each_look_is_seen_whoever_looks(clip, tmp_path, monkeypatch, every):
+    """At 25 frames/s each fourth one is looked at; ahead of the counting, with images or without."""
+    path, glimpsed = spoil(clip, rain, 25), []
+    glimpse = Pipeline.glimpse
+    monkeypatch.setattr(Pipeline, "glimpse", lambda *arguments: glimpsed.append(1) or glimpse(*arguments))
+    scene, told = clip.parent / "street.scene.json", []
+    for ahead, images in product((True, False), (True, False)):
+        with open_counting(path, scene=scene, every=every) as counting:
+            told.append([item.row for item in counting.frames(ahead=ahead, images=images)])
+    assert told.count(told[0]) == 4
+    assert len(glimpsed) % 4 == 0
+    assert 3 <= len(glimpsed) / 4 <= (N_FRAMES - FIRST) / 4
+    if every > 1:
+        return
+    labels = tmp_path / "labels.csv"
+    labels.write_text("frame,count\n" + "".join(f"{k},3\n" for k in range(N_FRAMES)), encoding="utf-8")
+    found = evaluate(load_dataset(path, counts=labels), default_model(), scene=load_scene(scene))
+    assert found.predictions == pytest.approx([row.count for row in told[0]], abs=1e-9)

@@ -28,6 +28,7 @@ from .video import (
     VideoSource,
     check_window,
     open_source,
+    parse_position,
     read_ahead,
 )
 
@@ -287,8 +288,8 @@ def open_counting(
     *,
     model: CounterModel | str | Path | None = None,
     scene: Scene | str | Path | None = None,
-    start: Position | Landmark | None = None,
-    end: Position | None = None,
+    start: Position | Landmark | str | int | None = None,
+    end: Position | str | int | None = None,
     every: int = 1,
     fps: float | None = None,
     timeout_s: float = 10.0,
@@ -308,8 +309,8 @@ def open_counting(
         The bundled model by default.
     scene : Scene or path, optional
         By default the model's own, or one estimated from the footage.
-    start, end : Position, optional
-        First frame to count, and the one to stop before.
+    start, end : Position, or str or int, optional
+        First frame to count, and the one to stop before; a text as of `parse_position`, or a frame's number.
     every : int
         Count every so many frames.
     fps : float, optional
@@ -339,6 +340,9 @@ def open_counting(
         model = load_model(model)
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
+    start, end = (
+        parse_position(str(place)) if isinstance(place, (str, int)) else place for place in (start, end)
+    )
     opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s)
     with opening as opened, ExitStack() as passes:
         if latest and not opened.info.is_live:

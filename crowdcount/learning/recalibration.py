@@ -9,7 +9,7 @@ import numpy as np
 
 from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
 
-from ..model import CounterModel
+from ..model import CounterModel, load_model
 from ..scene import Scene
 from ..video import open_source
 from .datasets import Dataset
@@ -62,7 +62,7 @@ class Recalibration:
 
 def recalibrate(
     dataset: Dataset,
-    model: CounterModel,
+    model: CounterModel | str | Path,
     *,
     frames: str | None = None,
     scene: Scene | None = None,
@@ -75,7 +75,7 @@ def recalibrate(
     ----------
     dataset : Dataset
         Five to ten counts, spread over the footage, do most of what can be done.
-    model : CounterModel
+    model : CounterModel or path
     frames, scene, cache, progress
         As for `evaluate`. The new model keeps the scene in which it was corrected.
 
@@ -88,6 +88,8 @@ def recalibrate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
+    if not isinstance(model, CounterModel):
+        model = load_model(model)
     table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
     correction = fit_correction(counts, labels)

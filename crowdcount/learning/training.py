@@ -18,7 +18,7 @@ from models import (
 from models.kernels import DUAL_ROWS
 
 from ..errors import DatasetError
-from ..model import CounterModel
+from ..model import CounterModel, load_model
 from ..scene import Scene
 from .datasets import Dataset
 from .directions import by_direction
@@ -273,7 +273,7 @@ def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
 
 def evaluate(
     dataset: Dataset,
-    model: CounterModel,
+    model: CounterModel | str | Path,
     *,
     frames: str | None = None,
     scene: Scene | None = None,
@@ -286,7 +286,7 @@ def evaluate(
     ----------
     dataset, frames, scene, cache, progress
         As for `train`; the scene is by default the model's own, then the data set's.
-    model : CounterModel
+    model : CounterModel or path
 
     Raises
     ------
@@ -297,6 +297,8 @@ def evaluate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
+    if not isinstance(model, CounterModel):
+        model = load_model(model)
     table, predictions = counts_of(model, dataset, frames, 1, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])

@@ -148,8 +148,7 @@ class TestRows:
         assert all(0 <= row.low <= row.count <= row.high for row in rows)
 
     def test_every_start_and_end(self, street, trained):
-        rows = list(count(street.frames, model=trained.model, every=3, start=parse_position("10"),
-                          end=parse_position("22s")))  # fmt: skip
+        rows = list(count(street.frames, model=trained.model, every=3, start=10, end="22s"))
         assert [row.frame for row in rows] == [10, 13, 16, 19]
 
     def test_a_frame_that_does_not_decode(self, make_street, tmp_path, trained):

@@ -15,6 +15,7 @@ from crowdcount.learning import fitting, measuring
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
 from crowdcount.learning.measuring import FeatureTable, measure
+from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting, RbfSetting
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
@@ -546,6 +547,14 @@ class TestEvaluate:
         assert evaluation.camera_moved
         assert not evaluation.is_learnt
         assert "another view" in evaluation_report(evaluation)[-1]
+
+    def test_takes_a_model_or_its_file(self, linear, tmp_path):
+        model = train(linear, frames="1-120").model
+        file = tmp_path / "m.npz"
+        model.save(file)
+        metrics = evaluate(linear, model, frames="121-200").metrics
+        assert evaluate(linear, str(file), frames="121-200").metrics == metrics
+        assert recalibrate(linear, file, frames="121-200").before == metrics
 
     def test_equals_the_metrics_by_hand(self, linear):
         model = train(linear, frames="1-120").model

@@ -104,7 +104,7 @@ class FileSource(VideoSource):
     def _expected_length(self) -> tuple[int, float]:
         """About how many frames there are, and seconds: as stated, or by the packets, as where a recorder was
         cut off."""
-        if self._length_s is not None:
+        if self.info.frame_count is not None and self._length_s is not None:
             return self.info.frame_count, self._length_s
         with self._packets() as packets:
             count = sum(1 for _ in iter(packets.grab, False))

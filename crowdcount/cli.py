@@ -84,6 +84,8 @@ class _CommandLine(click.Group):
     def _check_first(self, ctx: click.Context, word: str, own: set[str]) -> None:
         """click.UsageError for a word that is no source: it was meant as a command, or an own option."""
         options = own.union(*(option.opts for option in self.commands["count"].params))
+        if word.startswith("-") and word not in options and os.path.exists(word):
+            raise click.UsageError(f"{word} is taken for options: give the file as ./{word}", ctx)
         near = difflib.get_close_matches(word, options, 1)
         if near and near[0] in own and word.startswith("--"):
             raise click.NoSuchOption(word, possibilities=near, ctx=ctx)

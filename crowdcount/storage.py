@@ -247,6 +247,13 @@ def is_utf8(name: str | Path) -> bool:
     return True
 
 
+def number_in(text: str) -> float:
+    """`float(text)`, but that `1_0`, a slip of 1.0, is no number; ValueError."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
 def natural(name: str) -> list:
     """Sorting key that takes the numbers in a name by their size, of any length.
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from ..errors import DatasetError, VideoError
-from ..storage import csv_lines
+from ..storage import csv_lines, number_in
 from ..video import Position, parse_position
 
 #: What a cell may say, in small letters, and the vote that it is; NaN: no vote.
@@ -140,7 +140,7 @@ def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position]:
 
 def _share(text: str, where: str) -> float:
     try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        value = number_in(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:

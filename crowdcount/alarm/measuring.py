@@ -18,7 +18,7 @@ from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
 from ..smoothing import Looks, stride
-from ..storage import csv_lines
+from ..storage import csv_lines, number_in
 from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.
@@ -224,7 +224,7 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
 
 def _number(text: str, where: str) -> float:
     try:
-        value = float(text)
+        value = number_in(text)
     except ValueError:
         value = math.nan
     if not abs(value) <= LARGEST_FEATURE:

@@ -297,6 +297,13 @@ class TestPlan:
         assert said in stderr
         assert only(here) == []
 
+    def test_a_name_that_begins_with_a_dash_is_told_how_to_be_given(self, run, here):
+        (here / "-dash.avi").symlink_to("../street.avi")
+        code, _, stderr = run("-dash.avi --end 2")
+        assert code == 2
+        assert "-dash.avi is taken for options: give the file as ./-dash.avi" in stderr
+        assert run("./-dash.avi -m ../model.npz --end 2 -q")[0] == 0
+
     def test_labels_of_the_users_are_not_replaced(self, run, here):
         for labels in ("frame,count\n0,1\n", "frame,time_s,count\n0,0.0,1\n"):  # the latter of suggest
             (here / "street.counts.csv").write_text(labels)

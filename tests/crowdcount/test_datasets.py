@@ -374,6 +374,7 @@ class TestCountsFile:
         (["frame,count", "0,-1"], "line 2: expected a count of 0 or more, or a blank, found '-1'"),
         (["frame,count", "0,nan"], "line 2: expected a count of 0 or more, or a blank, found 'nan'"),
         (["frame,count", f"0,{'9' * 300}"], "line 2: expected a count of 0 or more, or a blank, found '999"),
+        (["frame,count", "0,1_0"], "line 2: expected a count of 0 or more, or a blank, found '1_0'"),
         (["frame,count", "0,inf"], "line 2: expected a count of 0 or more, or a blank, found 'inf'"),
         (["frame,count", "first,1"], "line 2: expected a frame number from 0, found 'first'"),
         (["frame,count", "-1,1"], "line 2: expected a frame number from 0, found '-1'"),

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DatasetError
 from ...results import COLUMNS
 from ...scene import Scene
-from ...storage import csv_lines, csv_rows
+from ...storage import csv_lines, csv_rows, number_in
 from ...video import SourceInfo, open_source
 from .dataset import LARGEST, Dataset, box_centres, parse_ranges, points_inside, range_text
 
@@ -203,7 +203,7 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
 
 def _number(text: str, expected: str, least: float = -LARGEST) -> float:
     try:
-        value = float(text)
+        value = number_in(text)
     except ValueError:
         value = math.nan
     if not least <= value <= LARGEST:

@@ -13,7 +13,7 @@ import numpy as np
 from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
-from .model import NO_DIRECTIONS, CounterModel, default_model, load_model
+from .model import NO_DIRECTIONS, CounterModel, default_model, given_model
 from .overview import Overview
 from .pipeline import Pipeline
 from .profile import Depth, Profile
@@ -198,7 +198,7 @@ class Counting:
         for frame in frames:
             if "undecodable" in frame.flags:
                 estimate = _Estimate(frame, unknown, frame.flags)
-            elif looks.are_due(frame.index, frame.time_s, frame.image_bgr, self._pipeline):
+            elif looks.are_due(frame, self._pipeline):
                 estimate = last = self._estimate(frame)
             else:
                 mask = self._pipeline.mask_of(frame.image_bgr) if images else last.mask
@@ -334,10 +334,7 @@ def open_counting(
     ------
     VideoError, SceneError, ModelError
     """
-    if model is None:
-        model = default_model()
-    elif not isinstance(model, CounterModel):
-        model = load_model(model)
+    model = default_model() if model is None else given_model(model)
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
     start, end = (

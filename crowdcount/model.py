@@ -422,5 +422,10 @@ def default_model() -> CounterModel:
         return load_model(path)
 
 
+def given_model(given: CounterModel | str | Path) -> CounterModel:
+    """A model, or what its file holds; see `load_model`."""
+    return given if isinstance(given, CounterModel) else load_model(given)
+
+
 def _part(arrays, prefix):
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

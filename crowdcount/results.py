@@ -31,8 +31,9 @@ Column = type[int] | type[float] | type[str] | datetime
 ROWS_PER_GROUP = 1000
 _STANDARD_OUTPUT = "the standard output"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
+#: No count of people and no place in pixels is larger: the sum of their squares is a number.
+LARGEST = 1e9
 #: Letters of a wrong row that are repeated.
-_MOST_PEOPLE = 1e9
 _LONGEST_FOUND = 200
 #: No time lies further away, in seconds: differences of any longer ones may overflow.
 _LATEST_S = 1e18
@@ -530,7 +531,7 @@ def _row(place: str, cells: object) -> FrameCount:
         directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
         names = (*COLUMNS[1:5], *directions)
         numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
-        if not abs(numbers[0]) <= _LATEST_S or numbers[1] < 0 or numbers[1] > _MOST_PEOPLE:
+        if not abs(numbers[0]) <= _LATEST_S or numbers[1] < 0 or numbers[1] > LARGEST:
             raise ValueError
         flags = cells["flags"] or ()
         flags = tuple(flags.split(";") if isinstance(flags, str) else map(str, flags))

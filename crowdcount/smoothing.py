@@ -16,6 +16,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
+    from .video import Frame
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ ESTIMATES_PER_S = 6.0
 #: No frame is passed over so long after one that was estimated, seconds; at no usual rate one is.
 _LONGEST_GAP_S = 0.19
 #: So many frames behind the one in which rain is seen, all who read ahead know of it.
-_GLIMPSED_BEHIND = 10
+_GLIMPSED_BEHIND = 9
 
 
 def stride(rate: float) -> int:
@@ -49,7 +50,7 @@ class Turns:
     def __init__(self, step: int, every: int = 1):
         self._step, self._every = step, every
         self._group, self._time_s = -1, -math.inf
-        self._close_from, self._close_until = math.inf, math.inf
+        self._close_from, self._close_until = 0, 0
 
     def is_due(self, index: int, time_s: float) -> bool:
         """Whether the frame of that number and time, the next, is to be estimated."""
@@ -67,12 +68,13 @@ class Turns:
 
     def look_closely(self, index: int, is_close: bool) -> None:
         """Whether frames before those that are estimated are glimpsed, from soon behind that number on."""
+        was_close = self._close_until == math.inf
+        if is_close == was_close:
+            return
         soon = index + _GLIMPSED_BEHIND * self._every
-        was_close = self._close_from < math.inf and self._close_until == math.inf
-        if is_close and not was_close:
-            self._close_from, self._close_until = soon, math.inf
-        elif was_close and not is_close:
-            self._close_until = soon
+        if is_close:
+            self._close_from = soon
+        self._close_until = math.inf if is_close else soon
 
 
 class Looks:
@@ -86,23 +88,20 @@ class Looks:
 
     def __init__(self, step: int, every: int = 1):
         self.ahead, self._turns = Turns(step, every), Turns(step, every)
-        self._last = self._glimpsed_bgr = None
+        self._glimpsed_bgr = None
 
-    def are_due(self, index: int, time_s: float, image_bgr: np.ndarray | None, pipeline: "Pipeline") -> bool:
+    def are_due(self, frame: "Frame", pipeline: "Pipeline") -> bool:
         """Whether the pipeline is to look at the next frame, which could be decoded."""
-        if self._last is not None:
-            for turns in (self.ahead, self._turns):
-                turns.look_closely(self._last, pipeline.sees_rain)
-            self._last = None
+        for turns in (self.ahead, self._turns):
+            turns.look_closely(frame.index, pipeline.sees_rain)
         if self._glimpsed_bgr is not None:
             pipeline.glimpse(self._glimpsed_bgr)
             self._glimpsed_bgr = None
-        if self._turns.is_due(index, time_s):
-            self._turns.taken(index, time_s)
-            self._last = index
+        if self._turns.is_due(frame.index, frame.time_s):
+            self._turns.taken(frame.index, frame.time_s)
             return True
-        if self._turns.is_before(index):
-            self._glimpsed_bgr = image_bgr
+        if self._turns.is_before(frame.index):
+            self._glimpsed_bgr = frame.image_bgr
         return False
 
 

@@ -16,14 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
+from .errors import CrowdCountError, DatasetError, ModelError, OutputError
+
 try:
     import fcntl
 except ImportError:  # Windows: two runs at once are not noticed there
     fcntl = None
-
-import numpy as np
-
-from .errors import CrowdCountError, DatasetError, ModelError, OutputError
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
 _MAX_MAT_BYTES = 1 << 26  # of the published files the largest has 1.1 MiB

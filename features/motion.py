@@ -55,17 +55,15 @@ class MotionMeter:
         there is nothing to compare with.
         """
         earlier = self._earlier[0] if len(self._earlier) == self._earlier.maxlen else None
-        grey = self.pass_over(grey)
+        self.pass_over(grey)
         if earlier is None:
             return None
-        backwards = self._flow.calc(grey, earlier, None)
+        backwards = self._flow.calc(self._earlier[-1], earlier, None)
         return cv2.transform(backwards, self._axis) * self._speed_of_shift
 
-    def pass_over(self, grey: np.ndarray) -> np.ndarray:
-        """See the next frame (H, W) uint8, whose speed nobody needs; gives it, contiguous."""
-        grey = np.ascontiguousarray(grey)
-        self._earlier.append(grey)
-        return grey
+    def pass_over(self, grey: np.ndarray) -> None:
+        """See the next frame (H, W) uint8, whose speed nobody needs."""
+        self._earlier.append(np.ascontiguousarray(grey))
 
 
 def by_direction(mask: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -164,8 +164,7 @@ def open_measuring(
             looks = Looks(step, every)
             with read_ahead(opened.frames(start, end, every, looks.ahead), _AHEAD) as passing:
                 for frame in passing:
-                    is_lost = "undecodable" in frame.flags
-                    if is_lost or looks.are_due(frame.index, frame.time_s, frame.image_bgr, pipeline):
+                    if "undecodable" in frame.flags or looks.are_due(frame, pipeline):
                         yield measured(frame)
 
         length = opened.info.frame_count

@@ -299,7 +299,7 @@ def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.
     span = Position(frame=first), Position(frame=int(chosen[-1]) + 1)
     for frame in source.frames(*span, turns=looks.ahead):
         if "undecodable" not in frame.flags:
-            is_due = looks.are_due(frame.index, frame.time_s, frame.image_bgr, pipeline)
+            is_due = looks.are_due(frame, pipeline)
             if is_due:
                 if stands_for_wanted[frame.index]:
                     measured = pipeline.measure(frame.image_bgr)

@@ -9,7 +9,7 @@ import numpy as np
 
 from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
 
-from ..model import CounterModel, load_model
+from ..model import CounterModel, given_model
 from ..scene import Scene
 from ..video import open_source
 from .datasets import Dataset
@@ -88,8 +88,7 @@ def recalibrate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    if not isinstance(model, CounterModel):
-        model = load_model(model)
+    model = given_model(model)
     table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
     correction = fit_correction(counts, labels)

@@ -18,7 +18,7 @@ from models import (
 from models.kernels import DUAL_ROWS
 
 from ..errors import DatasetError
-from ..model import CounterModel, load_model
+from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
 from .directions import by_direction
@@ -297,8 +297,7 @@ def evaluate(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    if not isinstance(model, CounterModel):
-        model = load_model(model)
+    model = given_model(model)
     table, predictions = counts_of(model, dataset, frames, 1, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])

@@ -5,7 +5,7 @@ import itertools
 import math
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from pathlib import Path
 
@@ -91,11 +91,10 @@ class FileSource(VideoSource):
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
         expected, length_s = self._expected_length()
-        with self._packets() as packets:
-            if 2 * _decoded_by_seeking(n, expected, packets) < expected:
-                frames = self._sample_by_seeking(n, length_s, packets, reduce)
-                if frames:
-                    return frames
+        if 2 * _decoded_by_seeking(n, expected, self._packets) < expected:
+            frames = self._sample_by_seeking(n, length_s, reduce)
+            if frames:
+                return frames
         frames, count = self._sample_in_order(n, expected, reduce)
         if expected < 0.9 * count or (n - 1) * expected // n >= count:
             frames, _ = self._sample_in_order(n, count, reduce)
@@ -110,13 +109,11 @@ class FileSource(VideoSource):
             count = sum(1 for _ in iter(packets.grab, False))
         return count, count * self._interval_s
 
-    def _sample_by_seeking(
-        self, n: int, duration_s: float, packets: Capture, reduce: Reduce
-    ) -> list[Frame]:
+    def _sample_by_seeking(self, n: int, duration_s: float, reduce: Reduce) -> list[Frame]:
         """Seek to n times; fewer frames, or none, when the duration is wrong or the file does not seek."""
         frames, n_failed = [], 0
         reach_s = duration_s / n / 2
-        with self._video() as capture:
+        with self._video() as capture, self._packets() as packets:
             for k in range(n):
                 if k - len(frames) >= n - n // 2 or n_failed > n * _FAILED_SEEKS:
                     return []  # everything will be decoded
@@ -165,8 +162,8 @@ class FileSource(VideoSource):
         return found
 
     def _picked(self, indices: Sequence[int], start: Position | Landmark) -> Iterator[Frame]:
-        marks = self.landmarks(indices) or []
-        if 2 * _decoded_for(marks) >= (marks[-1].frame - marks[0].frame if marks else 0):
+        marks = self.landmarks(indices)
+        if not marks or 2 * _decoded_for(marks) >= marks[-1].frame - marks[0].frame:
             yield from super()._picked(indices, start)
             return
         for mark, image in zip(marks, self.images(marks), strict=True):
@@ -313,10 +310,15 @@ def _decoded_for(marks: Sequence[Landmark]) -> int:
     )
 
 
-def _decoded_by_seeking(n: int, count: int, packets: Capture) -> float:
+def _decoded_by_seeking(
+    n: int, count: int, open_packets: Callable[[], AbstractContextManager[Capture]]
+) -> float:
     """About how many frames are decoded to sample n of a file's `count` by seeking; inf without a second key
-    frame."""
-    spacing = _key_spacing(packets)
+    frame, and where, wherever those are, it would be all."""
+    if n * _BEHIND_KEY >= count:
+        return math.inf
+    with open_packets() as packets:
+        spacing = _key_spacing(packets)
     with_key = min(1.0, count / n / spacing)  # share of the seeks that have a key frame within reach
     return n * (with_key * _BEHIND_KEY + (1 - with_key) * (_BEHIND_KEY + spacing / 2))
 

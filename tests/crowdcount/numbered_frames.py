@@ -1,6 +1,7 @@
 """Videos and images that carry their number as black and white blocks: a decoded image proves which it is."""
 
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import av
@@ -31,6 +32,25 @@ def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0,
         writer.write(draw(number))
     writer.release()
     return path
+
+
+def write_encoded(
+    path: Path, images, codec: str = "libx264", times_ms=None, container=None, pix_fmt=None, **options
+) -> str:
+    """Write images (H, W, 3), 25 a second or at times of their own; `container`: its options; by PyAV."""
+    with av.open(path, "w", options=container or {}) as video:
+        stream = video.add_stream(codec, rate=25, options=options)
+        stream.height, stream.width = images[0].shape[:2]
+        stream.pix_fmt = pix_fmt or stream.pix_fmt
+        if times_ms is not None:
+            stream.codec_context.time_base = Fraction(1, 1000)
+        for k, image in enumerate(images):
+            frame = av.VideoFrame.from_ndarray(image, format="bgr24")
+            if times_ms is not None:
+                frame.pts, frame.time_base = times_ms[k], Fraction(1, 1000)
+            video.mux(stream.encode(frame))
+        video.mux(stream.encode())
+    return str(path)
 
 
 def write_interlaced(path: Path, count: int, codec: str = "mpeg2video", size_wh=SIZE_WH, **options) -> Path:

@@ -5,13 +5,11 @@ import json
 import math
 import time
 from datetime import datetime
-from fractions import Fraction
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import av
 import cv2
 import numpy as np
 import pytest
@@ -32,6 +30,7 @@ from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
 from crowdcount.terminal import alarm_report
 from crowdcount.video import Position
+from tests.crowdcount.numbered_frames import write_encoded
 
 FPS = 10
 CLIP_FPS = 8  # of which all are looked at
@@ -567,16 +566,10 @@ def test_a_recorder_that_paused_saw_nothing_meanwhile(clip, alarm_file, tmp_path
     video = cv2.VideoCapture(str(clip[0]))
     images = [video.read()[1] for _ in clip[1]]
     crowd = [images[int(np.argmax(clip[1]))]] * 5
-    images, path, values = [*images, *crowd, *crowd], str(tmp_path / "paused.mkv"), []
-    with av.open(path, "w") as container:
-        stream = container.add_stream("mjpeg", rate=CLIP_FPS, options={"qmin": "2", "qmax": "2"})
-        stream.height, stream.width = images[0].shape[:2]
-        stream.pix_fmt = "yuvj420p"
-        for k, image in enumerate(images):
-            frame = av.VideoFrame.from_ndarray(image, format="bgr24")
-            frame.pts, frame.time_base = k + 20 * CLIP_FPS * (k >= len(images) - 5), Fraction(1, CLIP_FPS)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode())
+    images, values = [*images, *crowd, *crowd], []
+    times_ms = [k * 1000 // CLIP_FPS + 20_000 * (k >= len(images) - 5) for k in range(len(images))]
+    jpeg = {"pix_fmt": "yuvj420p", "qmin": "2", "qmax": "2"}
+    path = write_encoded(tmp_path / "paused.mkv", images, "mjpeg", times_ms, **jpeg)
     for raise_after_s, raised in ((5.0, False), (0.2, True)):
         options = {"margin": 0.0, "raise_after_s": raise_after_s, "start": Position(frame=100)}
         summary = watch(path, alarm_file[0], str(tmp_path / "e.csv"), values=values, **options)

@@ -1,9 +1,7 @@
 """Counts are steadied by the frames around them."""
 
-from fractions import Fraction
 from itertools import pairwise
 
-import av
 import cv2
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from crowdcount.overview import Overview
 from crowdcount.pipeline import Pipeline
 from crowdcount.smoothing import SMOOTHING_S, Turns, around, reach, smoothed, stride
 from crowdcount.video import Position, open_source
+from tests.crowdcount.numbered_frames import write_encoded
 
 
 def plainly(times_s, counts):
@@ -222,18 +221,11 @@ def test_images_are_held_only_where_they_are_asked_for(clip):
 
 def test_a_recording_with_a_pause_is_judged_by_what_is_told_of_it(make_clip, tmp_path):
     """Its rate varies a little, too."""
-    paused = str(tmp_path / "paused.mkv")
     with open_source(make_clip(tmp_path / "street.avi", 150, fps=25.0)) as source:
         images = [frame.image_bgr for frame in source.frames()]
-    with av.open(paused, "w") as container:
-        stream = container.add_stream("mjpeg", rate=25, options={"qmin": "2", "qmax": "2"})
-        stream.height, stream.width = images[0].shape[:2]
-        stream.pix_fmt, stream.codec_context.time_base = "yuvj420p", Fraction(1, 1000)
-        for k, image in enumerate(images):
-            frame = av.VideoFrame.from_ndarray(image, format="bgr24")
-            frame.pts, frame.time_base = 40 * k + 7 * (k % 3) + 2000 * (k >= 50), Fraction(1, 1000)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode())
+    times_ms = [40 * k + 7 * (k % 3) + 2000 * (k >= 50) for k in range(150)]
+    jpeg = {"pix_fmt": "yuvj420p", "qmin": "2", "qmax": "2"}
+    paused = write_encoded(tmp_path / "paused.mkv", images, "mjpeg", times_ms, **jpeg)
     labels = tmp_path / "labels.csv"
     labels.write_text("frame,count\n" + "".join(f"{k},3\n" for k in range(150)), encoding="utf-8")
     rows = [row.count for row in count(paused)]

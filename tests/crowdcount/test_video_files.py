@@ -17,7 +17,6 @@ import struct
 import sys
 from pathlib import Path
 
-import av
 import cv2
 import numpy as np
 import pytest
@@ -33,6 +32,7 @@ from tests.crowdcount.numbered_frames import (
     indices,
     number_in,
     summary,
+    write_encoded,
     write_interlaced,
     write_video,
 )
@@ -534,14 +534,8 @@ def test_still_video_is_no_failure(tmp_path, fourcc, shown):
 
 def test_still_video_without_loss_is_no_failure(tmp_path):
     """FFV1 learns how to write a picture from those before, so that packets of one and the same differ."""
-    path = tmp_path / "a.mkv"
-    with av.open(path, "w") as container:
-        stream = container.add_stream("ffv1", rate=25, options={"g": "100", "context": "1", "coder": "1"})
-        stream.width, stream.height = SIZE_WH
-        stream.pix_fmt = "bgr0"
-        for _ in range(30):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(7), format="bgr24")))
-        container.mux(stream.encode())
+    coding = {"pix_fmt": "bgr0", "g": "100", "context": "1", "coder": "1"}
+    path = write_encoded(tmp_path / "a.mkv", [draw(7)] * 30, "ffv1", **coding)
     with open_source(path) as source:
         assert [number_in(frame.image_bgr) for frame in source.frames()] == [7] * 30
 
@@ -618,13 +612,7 @@ def test_sample_of_a_long_file_seeks(tmp_path, monkeypatch):
 
 def test_sample_of_a_file_without_key_frames_decodes_it_once(tmp_path, monkeypatch):
     """Each seek would decode all from the first frame on."""
-    path = tmp_path / "a.mp4"
-    with av.open(path, "w") as container:
-        stream = container.add_stream("libx264", rate=25, options={"g": "1000", "sc_threshold": "0"})
-        stream.width, stream.height = SIZE_WH
-        for k in range(400):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(k), format="bgr24")))
-        container.mux(stream.encode())
+    path = write_encoded(tmp_path / "a.mp4", [draw(k) for k in range(400)], g="1000", sc_threshold="0")
     monkeypatch.setattr(Capture, "go_to", lambda *_: pytest.fail("sought"))
     with open_source(path) as source:
         assert indices(source.sample(8)) == list(range(0, 400, 50))
@@ -646,13 +634,8 @@ def test_sample_does_not_believe_the_announced_length(tmp_path, length):
 
 def test_sample_of_a_file_that_states_no_length_decodes_it_once(tmp_path, monkeypatch):
     """As one whose recorder was cut off."""
-    path = tmp_path / "a.mkv"
-    with av.open(path, "w", options={"live": "1"}) as container:
-        stream = container.add_stream("libx264", rate=25, options={"g": "12"})
-        stream.width, stream.height = SIZE_WH
-        for k in range(200):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(draw(k), format="bgr24")))
-        container.mux(stream.encode())
+    images = [draw(k) for k in range(200)]
+    path = write_encoded(tmp_path / "a.mkv", images, container={"live": "1"}, g="12")
     passes, slots = [], files.FileSource._slots
     monkeypatch.setattr(files.FileSource, "_slots", lambda *arguments: passes.append(1) or slots(*arguments))
     with open_source(path) as source:

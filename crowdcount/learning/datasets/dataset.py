@@ -10,9 +10,6 @@ import numpy as np
 
 from ...errors import DatasetError
 
-#: No count of people and no place in pixels is larger: the sum of their squares is a number.
-LARGEST = 1e9
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

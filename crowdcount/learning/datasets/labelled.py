@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DatasetError
-from ...results import COLUMNS
+from ...results import COLUMNS, LARGEST
 from ...scene import Scene
 from ...storage import csv_lines, csv_rows, number_in
 from ...video import SourceInfo, open_source
-from .dataset import LARGEST, Dataset, box_centres, parse_ranges, points_inside, range_text
+from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_text
 
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
 #: memory.

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DatasetError
+from ...results import LARGEST
 from ...storage import natural, read_mat, read_npz
 from ...video import IMAGE_SUFFIXES
-from .dataset import LARGEST, Dataset, points_inside
+from .dataset import Dataset, points_inside
 
 MALL_FPS = 2.0  # published as "< 2 Hz"
 UCSD_FPS = 10.0

@@ -194,7 +194,8 @@ def measure(
         if model is not None:
             model.check_columns(dataset.feature_names)
         return _ready_made(dataset, wanted)
-    is_video = Path(dataset.source).is_file()  # which has times of its own: its rate may vary
+    # A video has times of its own: its rate may vary.
+    is_video = not isinstance(dataset.source, tuple) and Path(dataset.source).is_file()
     with open_source(dataset.source, fps=None if is_video else dataset.fps) as source:
         rate = source.info.rate
         if directions:

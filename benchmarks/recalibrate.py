@@ -46,11 +46,11 @@ def drawn(n: int, size: int, random: np.random.Generator) -> np.ndarray:
 
 
 def measure(
-    counts: np.ndarray, labels: np.ndarray, quantile: float, share: float, size: int, draws: Sequence[int]
+    model: CounterModel, counts: np.ndarray, labels: np.ndarray, share: float, size: int, draws: Sequence[int]
 ) -> tuple[float, float, float]:
     """Error before and after, and share of labels inside the interval of 90 % after: means over seeds.
 
-    `size` labels come from the first `share` of the frames, whose interval had the half width `quantile`.
+    `size` labels come from the first `share` of the frames, which the model counted.
     """
     results = []
     n = round(share * len(counts))
@@ -59,7 +59,8 @@ def measure(
         rest = np.setdiff1d(np.arange(n if share < 1 else 0, len(counts)), chosen)
         corrected = fit_correction(counts[chosen], labels[chosen])(counts[rest])
         held_out = leave_one_out(counts[chosen], labels[chosen])
-        low, high = count_interval(corrected, renewed_quantile(held_out, labels[chosen], 0.9, quantile))
+        quantile = renewed_quantile(held_out, labels[chosen], 0.9, model.half_width(held_out))
+        low, high = count_interval(corrected, quantile)
         errors = [np.abs(one - labels[rest]).mean() for one in (counts[rest], corrected)]
         results.append([*errors, ((low <= labels[rest]) & (labels[rest] <= high)).mean()])
     return tuple(np.mean(results, axis=0).tolist())
@@ -69,7 +70,7 @@ def rows(name: str, model, counts, labels, draws: Sequence[int], sizes: Sequence
     """The table's rows for one footage."""
     made = []
     for part, share in PARTS.items():
-        found = [measure(counts, labels, model.quantile, share, size, draws) for size in sizes]
+        found = [measure(model, counts, labels, share, size, draws) for size in sizes]
         made.append([name, part, found[0][0], *(one[1] for one in found), *(one[2] for one in found)])
     return made
 

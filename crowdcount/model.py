@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from models import Correction, CountPredictor, CurvePredictor, count_scale
+from models import Correction, CountPredictor, CurvePredictor, count_interval, count_scale
 from models.predictor import checked_array
 
 from .errors import ModelError, SceneError
@@ -21,6 +21,9 @@ VERSION = 1
 MODEL_SUFFIXES = (".npz",)
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
+#: Standard deviation of the logarithm of the factor by which a model for any scene counts too many or too few
+#: throughout a scene that it has not seen (docs/decisions/2026-11-26-intervals.md).
+SCENE_UNCERTAINTY = 0.2
 #: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion
 #: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
 #: heights (docs/decisions/2026-11-22-person-height.md).
@@ -34,6 +37,12 @@ _FRAME_PARTS = ("examples", "prototypes")
 _DIRECTIONS = ("right", "left")
 #: z value of a two-sided interval of 90 %.
 _Z = 1.645
+
+
+def doubt_in_scene(height_reliability: float) -> float:
+    """`count_interval`'s doubt of 90 % for a model for any scene; reliability of person heights, 0 to 1."""
+    spread = np.hypot(SCENE_UNCERTAINTY, 2 * HEIGHT_UNCERTAINTY * (1 - height_reliability))
+    return _Z * float(spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,16 +269,22 @@ class CounterModel:
     def interval(self, count: float, scene: Scene) -> tuple[float, float]:
         """Lower and upper end for a count in a scene.
 
-        A model that counts in any scene trusts its person heights: counts go with their square, so that
-        what they lack in reliability widens the interval, unless the model was recalibrated in its scene.
+        A model that counts in any scene, and was not recalibrated in this one, may count by some factor too
+        many or too few there throughout; and it trusts the person heights, with whose square counts go.
         """
-        spread = self.quantile * float(count_scale(np.float64(count)))
-        unsure = 0.0
-        if self.trusts_heights:
-            unsure = _Z * 2 * HEIGHT_UNCERTAINTY * (1 - scene.height_reliability)
-        half_below = np.hypot(spread, count * (1 - np.exp(-unsure)))
-        half_above = np.hypot(spread, count * (np.exp(unsure) - 1))
-        return max(0.0, count - half_below), count + half_above
+        doubt = doubt_in_scene(scene.height_reliability) if self.trusts_heights else 0.0
+        low, high = count_interval(np.float64(count), self.quantile, doubt)
+        return float(low), float(high)
+
+    def half_width(self, counts: np.ndarray) -> float:
+        """Half width of its intervals in units of `models.intervals.count_scale`.
+
+        Of a model for any scene, the mean of what lies above the counts (n,) where person heights are known.
+        """
+        if not self.trusts_heights:
+            return self.quantile
+        _, high = count_interval(counts, self.quantile, doubt_in_scene(1.0))
+        return float(np.mean((high - counts) / count_scale(counts)))
 
     def save(self, path: str | Path, kind: str = "model") -> None:
         """Write the model to one .npz file of arrays and JSON; OutputError when that fails.

@@ -23,10 +23,20 @@ def count_scale(prediction: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(prediction, 1.0))
 
 
-def normalised_scores(y: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    """Scores |y - prediction| / count_scale(prediction) of the frames with a label (NaN in y: none)."""
+def normalised_scores(y: np.ndarray, prediction: np.ndarray, doubt: float = 0.0) -> np.ndarray:
+    """Scores |y - prediction| / count_scale(prediction) of the frames with a label (NaN in y: none).
+
+    With a `doubt`, what `count_interval` allows for it is taken off the errors first, in squares.
+    """
     labelled = ~np.isnan(y)
-    return np.abs(y - prediction)[labelled] / count_scale(prediction[labelled])
+    y, prediction = y[labelled], prediction[labelled]
+    allowed = np.where(y < prediction, *_shares_in_doubt(doubt)) * prediction
+    return np.sqrt(np.maximum((y - prediction) ** 2 - allowed**2, 0.0)) / count_scale(prediction)
+
+
+def _shares_in_doubt(doubt: float) -> tuple[float, float]:
+    """By what share of it a count is too high at most, and too low."""
+    return -np.expm1(-doubt), np.expm1(doubt)
 
 
 def conformal_quantile(scores: np.ndarray, level: float) -> float:
@@ -61,7 +71,14 @@ def blocked_quantile(blocks: list[np.ndarray], level: float) -> float:
     return over_all * max(1.0, conformal_quantile(np.concatenate(ratios), level))
 
 
-def count_interval(prediction: np.ndarray, quantile: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lower (never below 0) and upper ends of prediction +- quantile * count_scale(prediction)."""
+def count_interval(
+    prediction: np.ndarray, quantile: float, doubt: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lower (never below 0) and upper ends of prediction +- quantile * count_scale(prediction).
+
+    A `doubt`, logarithm of how many times too many or too few people may be counted throughout a scene, adds
+    in squares: sqrt((quantile * count_scale)^2 + (prediction (1 - e^-doubt))^2) below, (e^doubt - 1) above.
+    """
     half = quantile * count_scale(prediction)
-    return np.maximum(prediction - half, 0.0), prediction + half
+    below, above = (np.hypot(half, share * prediction) for share in _shares_in_doubt(doubt))
+    return np.maximum(prediction - below, 0.0), prediction + above

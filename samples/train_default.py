@@ -15,7 +15,7 @@ import click
 import cv2
 import numpy as np
 
-from crowdcount.model import CounterModel
+from crowdcount.model import CounterModel, doubt_in_scene
 from crowdcount.pipeline import ANY_SCENE_QUANTITIES, PERSON_HEIGHT, Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.storage import load_arrays, save_arrays
@@ -187,7 +187,8 @@ def fit_default(features: list[np.ndarray], people: list[np.ndarray]) -> Counter
         click.echo(f"lam {lam:g}: {error:.4f}, MAE {metrics.mae:.3f}, bias {metrics.bias:+.3f}")
         if error < least:
             least, best, setting, held_out_counts, usual = error, metrics, lam, counts, outside
-    scores = np.split(normalised_scores(truth, held_out_counts), np.cumsum([len(p) for p in people])[:-1])
+    scores = normalised_scores(truth, held_out_counts, doubt_in_scene(1.0))
+    scores = np.split(scores, np.cumsum([len(p) for p in people])[:-1])
     return replace(
         model(range(len(features)), setting),
         quantile=blocked_quantile(scores, LEVEL),

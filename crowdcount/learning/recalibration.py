@@ -36,7 +36,8 @@ class Recalibration:
     after : CountMetrics
         Error on each count of the former model corrected by the other counts.
     former_quantile : float
-        Half width of the former model's interval, in units of `models.intervals.count_scale`.
+        Half width of the former model's interval at these counts, in units of `models.intervals.count_scale`;
+        of a model for any scene, where person heights are known.
     is_local : bool
         Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
     is_learnt : bool
@@ -95,17 +96,18 @@ def recalibrate(
     held_out = leave_one_out(counts, labels)
     before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
     facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
-    quantile = renewed_quantile(held_out, labels, model.level, model.quantile)
+    former = model.half_width(held_out)
+    quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
     corrected = replace(
         model.corrected(correction),
-        quantile=max(quantile, model.quantile) if is_learnt else quantile,
+        quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
         facts=model.facts | {"recalibration": facts},
     )
     is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
     seconds = time.perf_counter() - began
-    return Recalibration(corrected, correction, before, after, model.quantile, is_local, is_learnt, seconds)
+    return Recalibration(corrected, correction, before, after, former, is_local, is_learnt, seconds)
 
 
 def _has_row(dataset: Dataset, row: int) -> bool:

@@ -16,7 +16,7 @@ def test_labels_correct_a_drift_and_intervals_hold():
     random = np.random.default_rng(0)
     counts = random.uniform(5, 15, 400)
     labels = 1.5 * counts + random.normal(0, 1, 400)
-    before, after, inside = measure(counts, labels, 0.5, 0.25, 25, range(5))
+    before, after, inside = measure(default_model(), counts, labels, 0.25, 25, range(5))
     assert before > 4
     assert after < 1
     assert 0.8 < inside < 1

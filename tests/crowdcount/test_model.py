@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowdcount.errors import ModelError, OutputError
-from crowdcount.model import VERSION, CounterModel, load_model
+from crowdcount.model import SCENE_UNCERTAINTY, VERSION, CounterModel, doubt_in_scene, load_model
 from crowdcount.scene import Scene, scene_from
 from crowdcount.storage import load_arrays, save_arrays
 from models import CountRegressor, HuberLossRegressor
@@ -165,15 +165,26 @@ class TestPrediction:
         low, high = replace(small, per_cell=True, quantile=quantile).interval(count, scene)
         assert 0 <= low <= count <= high
 
-    def test_an_unreliable_person_height_widens_the_interval_of_a_model_for_any_scene(self, small):
+    def test_a_model_for_any_scene_may_err_by_a_factor_and_more_so_where_heights_are_unreliable(self, small):
         sure, unsure = (replace(small.scene, height_reliability=value) for value in (1.0, 0.2))
         anywhere = replace(small, per_cell=True, scene=None)
-        assert anywhere.interval(10.0, sure) == pytest.approx(small.interval(10.0, unsure))
-        low, high = anywhere.interval(10.0, unsure)
-        assert low < anywhere.interval(10.0, sure)[0]
-        assert high > anywhere.interval(10.0, sure)[1]
+        ends = [small.interval(10.0, unsure), anywhere.interval(10.0, sure), anywhere.interval(10.0, unsure)]
+        (low, high), (low_sure, high_sure), (low_unsure, high_unsure) = ends
+        assert low > low_sure > low_unsure
+        assert high < high_sure < high_unsure
         low, high = replace(anywhere, quantile=0.0).interval(10.0, unsure)  # as many times fewer as more
         assert 10 / low == pytest.approx(high / 10)
+        assert high == pytest.approx(10 * np.exp(doubt_in_scene(0.2)))
+        assert doubt_in_scene(1.0) == pytest.approx(1.645 * SCENE_UNCERTAINTY)
+
+    def test_half_width_is_that_of_the_interval_in_units_of_the_scale(self, small):
+        counts = np.array([0.0, 4.0, 9.0])
+        assert small.half_width(counts) == small.quantile
+        anywhere = replace(small, per_cell=True, scene=None)
+        sure = replace(small.scene, height_reliability=1.0)
+        above = [anywhere.interval(n, sure)[1] - n for n in counts]
+        assert anywhere.half_width(counts) == pytest.approx(np.mean(np.array(above) / [1, 2, 3]))
+        assert anywhere.half_width(counts) > small.quantile
 
     def test_an_unknown_interval_is_infinite(self, small):
         assert replace(small, quantile=np.inf).interval(3.0, small.scene) == (0.0, np.inf)

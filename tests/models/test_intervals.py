@@ -41,6 +41,17 @@ def test_scores_and_intervals_belong_together():
     np.testing.assert_array_equal(high, np.inf)
 
 
+def test_a_doubt_widens_the_interval_by_a_factor_and_is_taken_off_the_scores():
+    prediction, quantile, doubt = np.array([0.0, 4.0, 50.0]), 1.3, 0.4
+    low, high = count_interval(prediction, quantile, doubt)
+    assert (low[0], high[0]) == (0.0, 1.3)
+    np.testing.assert_allclose(low[2], 50 - np.hypot(1.3 * 50**0.5, 50 * (1 - np.exp(-0.4))))
+    np.testing.assert_allclose(high[1:], [4 + np.hypot(2.6, 4 * (np.exp(0.4) - 1)), high[2]])
+    for ends in (low[1:], high):  # labels at the ends of the interval score its quantile
+        np.testing.assert_allclose(normalised_scores(ends, prediction[-len(ends) :], doubt), quantile)
+    np.testing.assert_array_equal(normalised_scores(prediction * 1.1, prediction, doubt), 0)  # allowed for
+
+
 def test_blocked_quantile_covers_a_block_with_a_bias_of_its_own():
     """Biased blocks: the plain quantile covers too little of a new one, the blocked one enough."""
     rng = np.random.default_rng(0)

@@ -97,6 +97,10 @@ class _CommandLine(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except click.BadParameter as error:
+            if error.ctx and error.param and _is_of_environment(error.ctx, error.param):
+                error.message += f" (in the environment variable {error.param.envvar})"
+            raise
         except CrowdCountError as error:
             complain(error)
             ctx.exit(FAILED)
@@ -114,6 +118,10 @@ class _CommandLine(click.Group):
         except KeyboardInterrupt as error:
             complain(error)
             ctx.exit(INTERRUPTED)
+
+
+def _is_of_environment(ctx: click.Context, option: click.Parameter) -> bool:
+    return ctx.get_parameter_source(option.name) is click.core.ParameterSource.ENVIRONMENT
 
 
 @click.group(

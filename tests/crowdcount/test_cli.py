@@ -795,7 +795,14 @@ class TestSettings:
         code, _, stderr = run(command)
         assert code == 2
         assert f"Invalid value for {said}" in stderr
+        assert stderr.splitlines()[-1].endswith(f" (in the environment variable {variable})")
         assert "has no effect" not in stderr
+
+    def test_a_wrong_option_is_not_put_down_to_the_environment(self, run, monkeypatch):
+        monkeypatch.setenv("CROWDCOUNT_COUNT_EVERY", "2")
+        code, _, stderr = run(f"{COUNT} -o - --every many")
+        assert code == 2
+        assert "environment" not in stderr.splitlines()[-1]
 
     def test_misspelt_variables_are_told(self, run, monkeypatch):
         monkeypatch.setenv("CROWDCOUNT_DATA", "/data")  # of the tests and benchmarks

@@ -149,7 +149,8 @@ def dataset_options(command: Callable) -> Callable:
         click.option(
             "--counts",
             metavar="FILE",
-            help="Counts of a video: CSV of frame (from 0) and count; or dots, one head a line: frame, x, y.",
+            help="Counts of a video: CSV of frame (from 0) or time_s (also HH:MM:SS), and count; or dots, "
+            "one head a line: frame or time_s, x, y.",
         ),
         click.option("--mot", metavar="FILE", help="People of a video: MOT Challenge ground truth."),
         click.option(

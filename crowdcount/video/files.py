@@ -26,6 +26,7 @@ from .source import (
     SourceInfo,
     VideoSource,
     as_it_is,
+    first_reached,
     no_image,
     size_wh,
     spread,
@@ -140,6 +141,16 @@ class FileSource(VideoSource):
                     while wanted and wanted[0] <= index:
                         wanted.popleft()
         return frames, index + 1
+
+    def indices_at(self, times_s: Sequence[float]) -> list[int]:
+        self._check_open()
+        with suppress(NotOneToOneError), self._packets() as packets:
+            stamps = enumerate(stamp_s for stamp_s, _ in self._packets_in_order(packets))
+            timed = ((index, self._time(index, stamp_s - self._origin_s)) for index, stamp_s in stamps)
+            found = first_reached(times_s, timed)
+            if len(found) == len(times_s):
+                return found
+        return super().indices_at(times_s)  # the packets do not tell, or not of the last frames
 
     def landmarks(self, indices: Sequence[int]) -> list[Landmark] | None:
         self._check_open()

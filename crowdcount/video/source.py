@@ -99,6 +99,17 @@ def spread(n: int, count: int) -> list[int]:
     return sorted({k * count // n for k in range(n)})
 
 
+def first_reached(times_s: Sequence[float], frames: Iterable[tuple[int, float]]) -> list[int]:
+    """Of numbered and timed frames in order, the number of the first one at or behind each of the times."""
+    found = []
+    for index, time_s in frames:
+        while len(found) < len(times_s) and Position(time_s=times_s[len(found)]).reached(index, time_s):
+            found.append(index)
+        if len(found) == len(times_s):
+            break
+    return found
+
+
 class VideoSource(ABC):
     """An opened source of frames; made by :func:`open_source`, closed by ``with`` or :meth:`close`.
 
@@ -168,6 +179,13 @@ class VideoSource(ABC):
         """
         self._check_open()
         return self._picked(indices, Position(frame=indices[0]))
+
+    def indices_at(self, times_s: Sequence[float]) -> list[int]:
+        """Number of the first frame at or behind each of some increasing times (s); of those behind the last
+        frame, none."""
+        self._check_open()
+        with closing(self._slots(None)) as slots:
+            return first_reached(times_s, ((index, time_s) for index, time_s, _ in slots))
 
     def _picked(self, indices: Sequence[int], start: Position | Landmark) -> Iterator[Frame]:
         wanted = set(indices)

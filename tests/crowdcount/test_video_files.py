@@ -298,6 +298,32 @@ def test_seeking_is_not_tried_where_times_come_again(tmp_path, monkeypatch):
         assert source._find(Position(frame=45)) is not None
 
 
+@pytest.mark.parametrize(
+    "name", ["reordered.mkv", "paused.mkv", "shifted.avi", "motion.mp4", "damaged.avi", "both.ts"]
+)
+def test_frames_at_times_are_those_of_the_whole_pass(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(files, "REORDER", 8)
+    path = CLIPS / name
+    if name == "damaged.avi":
+        damage(path := write_video(tmp_path / name, 60), [0, 30, 31])
+    if name == "both.ts":
+        parts = [write_video(tmp_path / f"{first}.ts", 30, "MPG2", first=first) for first in (0, 30)]
+        (path := tmp_path / name).write_bytes(b"".join(part.read_bytes() for part in parts))
+    with open_source(path) as source:
+        timed = [(frame.index, frame.time_s) for frame in source.frames()]
+        last = max(time_s for _, time_s in timed)
+        few, many = [0.0, 0.5], sorted({0.0, last, *(time_s + 0.01 for _, time_s in timed)})
+        for times in (few, many, [*few, last + 9]):
+            expected = [next((k for k, at in timed if at >= time_s - 1e-6), None) for time_s in times]
+            assert source.indices_at(times) == [index for index in expected if index is not None]
+
+
+def test_frames_at_times_of_a_long_file_are_told_by_its_packets(tmp_path, monkeypatch):
+    with open_source(write_video(tmp_path / "a.mp4", 400, "mp4v")) as source:
+        monkeypatch.setattr(source, "_slots", None)  # nothing more than the first frames is decoded
+        assert source.indices_at([0.0, 4.0, 8.01]) == [0, 100, 201]
+
+
 @pytest.mark.parametrize("fourcc", ["MJPG", "mp4v"])  # every frame a key frame, and every twelfth
 def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, fourcc):
     with open_source(write_video(tmp_path / "a.avi", 200, fourcc)) as source:

@@ -30,7 +30,8 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         A Mall folder, a UCSD-style folder, a table of published features, or, with `counts` or `mot`, a
         video, a folder or a pattern of images.
     counts : str or Path, optional
-        CSV file with the columns `frame` (from 0) and `count`; a blank count leaves the frame unlabelled.
+        CSV file with the columns `frame` (from 0), or `time_s` (seconds since the first frame, or HH:MM:SS;
+        the first frame that is not earlier), and `count`; a blank count leaves the frame unlabelled.
         `right` and `left`, where both are there, are the numbers of people who move so. Or dots: without
         `count`, but with `x` and `y` of a head in each row, in pixels whose centres are whole numbers; blank
         in the one row of a frame with nobody in it.

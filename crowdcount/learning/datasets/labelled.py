@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from ...errors import DatasetError
+from ...errors import DatasetError, VideoError
 from ...results import COLUMNS, LARGEST
 from ...scene import Scene
 from ...storage import csv_lines, csv_rows, number_in
-from ...video import SourceInfo, open_source
+from ...video import SourceInfo, VideoSource, open_source, parse_position
 from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_text
 
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
@@ -21,7 +22,10 @@ _MOST_FRAMES = 10_000_000
 
 def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
     """Footage with a file of counts or dots; see `load_dataset`."""
-    header, rows = csv_rows(labels_path, ("frame", "count"), ("frame", "x", "y"))
+    kinds = [(place, *columns) for columns in (("count",), ("x", "y")) for place in ("frame", "time_s")]
+    header, rows = csv_rows(labels_path, *kinds)
+    if "frame" not in header:
+        rows = _with_frames(path, labels_path, rows)
     is_counted = "count" in header
     labels = _read_counts(labels_path, header, rows) if is_counted else _read_dots(labels_path, rows)
     if not labels:
@@ -29,6 +33,20 @@ def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | 
     if is_counted:
         return _load_counted_video(path, labels_path, labels, set(COLUMNS) <= set(header))
     return _load_dotted_video(path, labels_path, labels, roi_scene)
+
+
+def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]]
+                 ) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows that have a time and no frame with the first frame at or behind that time."""
+    timed = [(line, row, _seconds(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
+    times = sorted({time_s for *_, time_s in timed})
+    with _recorded(path) as source:
+        frames = dict(zip(times, source.indices_at(times), strict=False))
+    for line, row, time_s in timed:
+        if time_s not in frames:
+            raise DatasetError(f"{labels_path}, line {line}: expected a time up to the last frame, found "
+                               f"{row['time_s'].strip()[:40]!r}, but {path} ends before; correct the labels")
+        yield line, row | {"frame": str(frames[time_s])}
 
 
 def _load_counted_video(path: str | Path, labels_path: Path,
@@ -188,10 +206,7 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
 
     The number that a video file states is not to be trusted, so a contradiction is settled by counting.
     """
-    with open_source(path) as source:
-        if source.info.is_live:
-            raise DatasetError(f"expected a video file or images with labels, but {path} is a "
-                               f"{source.info.kind}; record it first")
+    with _recorded(path) as source:
         length = source.info.frame_count
         if length is None or not last < length <= _MOST_FRAMES:
             length = sum(1 for _ in source.frames())
@@ -199,6 +214,24 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
             raise DatasetError(f"{where}: frame {last} of the footage is labelled, but {path} has frames "
                                f"0-{length - 1}; correct the labels")
         return source.info, length
+
+
+@contextmanager
+def _recorded(path: str | Path) -> Iterator[VideoSource]:
+    with open_source(path) as source:
+        if source.info.is_live:
+            raise DatasetError(f"expected a video file or images with labels, but {path} is a "
+                               f"{source.info.kind}; record it first")
+        yield source
+
+
+def _seconds(text: str, where: str) -> float:
+    text = text.strip()
+    try:
+        return parse_position(text if ":" in text else f"{text}s").time_s
+    except VideoError:
+        raise DatasetError(f"{where}: expected seconds since the first frame, or HH:MM:SS, found "
+                           f"{text[:40]!r}; correct the line") from None
 
 
 def _number(text: str, expected: str, least: float = -LARGEST) -> float:

@@ -44,18 +44,20 @@ class Landmark:
 
 
 def parse_position(text: str) -> Position:
-    """Read "120" (frame number), "2.5s" (seconds), "HH:MM:SS" or "HH:MM:SS.fff"; VideoError for other texts.
+    """Read "120" (frame number), "2.5s" (seconds), "HH:MM:SS.fff" or "MM:SS"; VideoError for other texts.
 
-    >>> parse_position("00:01:02.5")
-    Position(frame=None, time_s=62.5)
+    >>> parse_position("00:01:02.5"), parse_position("1:02")
+    (Position(frame=None, time_s=62.5), Position(frame=None, time_s=62.0))
     """
     if re.fullmatch(r"[0-9]{1,15}", text):
         return Position(frame=int(text))
     if match := re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]*)?|\.[0-9]+)s", text):
         return Position(time_s=float(match[1]))
-    if match := re.fullmatch(r"([0-9]{1,15}):([0-5][0-9]):([0-5][0-9](?:\.[0-9]*)?)", text):
-        return Position(time_s=int(match[1]) * 3600 + int(match[2]) * 60 + float(match[3]))
-    raise VideoError(f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS), not {text!r}")
+    if match := re.fullmatch(r"(?:([0-9]{1,15}):)?([0-5]?[0-9]):([0-5][0-9](?:\.[0-9]*)?)", text):
+        return Position(time_s=int(match[1] or 0) * 3600 + int(match[2]) * 60 + float(match[3]))
+    raise VideoError(
+        f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS, MM:SS), not {text!r}"
+    )
 
 
 def check_window(start: Position | Landmark | None, end: Position | None, every: int) -> None:

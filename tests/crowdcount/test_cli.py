@@ -268,7 +268,7 @@ class TestPlan:
             ("train x.avi -m m.npz --level nan", "'--level': expected a number up to"),
             (f"x.avi --start {'9' * 400}:00:00", "a position is a frame number"),
             ("x.avi --start-time 9999-12-31T23:59:59", "'--start-time': expected an ISO 8601 time such as"),
-            ("x.avi --start 1:30", "a position is a frame number"),
+            ("x.avi --start 1:90", "a position is a frame number"),
             ("x.avi --start-time noon", "an ISO 8601 time such as"),
             ("x.avi --start-time 2024-05-01T08:00:00+05:30:15", "an ISO 8601 time such as"),
             ("x.avi --start-time 0001-01-01T00:00:00+14:00", "an ISO 8601 time such as"),

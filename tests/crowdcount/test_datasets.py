@@ -337,10 +337,9 @@ class TestCountsFile:
 
     def test_by_time(self, clip, tmp_path):
         """The first frame at or behind it, as of --start: 8 frames/s are .125 s apart."""
-        labels = write(tmp_path / "labels.csv", "count,time_s", "3,0", "1,00:00:00.5", "2,.251", "0,1.375")
-        np.testing.assert_array_equal(
-            load_dataset(clip, counts=labels).counts, [3, NAN, NAN, 2, 1, *[NAN] * 6, 0]
-        )
+        labels = write(tmp_path / "labels.csv", "count,time_s", "3,0", "1,0:00.5", "2,.251", "0,00:00:01.3")
+        counts = load_dataset(clip, counts=labels).counts
+        np.testing.assert_array_equal(counts, [3, NAN, NAN, 2, 1, *[NAN] * 6, 0])
         dots = write(tmp_path / "dots.csv", "time_s,x,y", "0.25,5,5", "0.25,9,9", "0.5,,")
         np.testing.assert_array_equal(load_dataset(clip, counts=dots).counts[:5], [NAN, NAN, 2, NAN, 0])
         both = write(labels, "frame,time_s,count", "3,0.9,5")  # as `suggest` writes them
@@ -379,7 +378,7 @@ class TestCountsFile:
              "and y, or time_s, x and y, each once"),
         (["0,3"], "or time_s, x and y, each once, found '0,3'"),
         (["time_s,count", "0,3", "1.5,4"], "line 3: expected a time up to the last frame, found '1.5', but"),
-        (["time_s,count", "0:10,3"], "expected seconds since the first frame, or HH:MM:SS, found '0:10'"),
+        (["time_s,count", "0:60,3"], "expected seconds since the first frame, or HH:MM:SS, found '0:60'"),
         (["time_s,count", ",3"], "line 2: expected seconds since the first frame, or HH:MM:SS, found ''"),
         (["time_s,count", "0.13,3", "0.2,4"], "line 3: frame 2 stands in line 2 already"),
         (["frame,count"], "expected a line for each labelled frame, found none"),

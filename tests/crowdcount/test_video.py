@@ -33,6 +33,8 @@ from tests.crowdcount.numbered_frames import (
         ("0s", Position(time_s=0.0)),
         (".5s", Position(time_s=0.5)),
         ("00:00:01", Position(time_s=1.0)),
+        ("10:05.5", Position(time_s=605.5)),
+        ("1:00", Position(time_s=60.0)),
         ("100:59:59.25", Position(time_s=363599.25)),
     ],
 )
@@ -42,7 +44,7 @@ def test_position_is_read(text, position):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-1", "1.5", "s", "1:00", "00:60:00", "00:00:60", "1e3s", "-2s", "nan", "1 s", "٣", ".s"]
+    ["", "-1", "1.5", "s", "75:00", "1:60", "00:60:00", "00:00:60", "1e3s", "-2s", "nan", "1 s", "٣", ".s"]
     + [f"{'9' * n}{unit}" for n in (400, 5000) for unit in ("", "s", ":00:00")],
 )
 def test_other_positions_are_refused(text):

@@ -14,7 +14,7 @@ import click
 from . import __version__
 from .commands import COMMANDS
 from .commands.common import FAILED, INTERRUPTED, complain
-from .errors import CrowdCountError
+from .errors import CrowdCountError, lacks_memory
 from .settings import SETTINGS_FILE, load_settings, name_variables, unknown_variables
 
 #: What ends the work: Ctrl-C, a service manager, and a terminal or connection that is closed.
@@ -112,7 +112,9 @@ class _CommandLine(click.Group):
                 raise
             complain(f"{error.filename} cannot be read or written: its name is too long; choose a shorter")
             ctx.exit(FAILED)
-        except MemoryError:
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
             complain("the memory is not enough; free some, or work on fewer frames or smaller pictures")
             ctx.exit(FAILED)
         except KeyboardInterrupt as error:

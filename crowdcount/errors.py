@@ -1,5 +1,8 @@
 """The errors that a user can cause, each one line: what was expected, what was found, what to do."""
 
+#: OpenCV's `cv2.Error.StsNoMem`.
+_NO_MEMORY = -4
+
 
 class CrowdCountError(Exception):
     """Root of every error that stems from the user's input or machine, not from a bug here.
@@ -30,3 +33,8 @@ class OutputError(CrowdCountError):
 
 class BatchError(CrowdCountError):
     """An archive, the folder of its results or a cluster is not as a batch needs it."""
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that the memory is not enough; OpenCV, which may not be imported, has its own."""
+    return isinstance(error, MemoryError) or (type(error).__module__ == "cv2" and error.code == _NO_MEMORY)

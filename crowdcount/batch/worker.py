@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ..errors import CrowdCountError, OutputError
+from ..errors import CrowdCountError, OutputError, lacks_memory
 
 #: Told the frames that are done, and about how many there are.
 Report = Callable[[int, int | None], None]
@@ -237,9 +237,9 @@ def _answer(task: dict, run_task: Callable, output) -> dict:
         cause = error.__cause__
         passing = isinstance(cause, OSError) and not isinstance(cause, FileNotFoundError)
         return {"error": str(error), "kind": "input", "passing": passing}
-    except MemoryError:
-        return {"error": "the memory is not enough for it", "kind": "input"}
     except Exception as error:  # a bug, or what a decoder makes of a damaged file: the other videos go on
+        if lacks_memory(error):
+            return {"error": "the memory is not enough for it", "kind": "input"}
         import traceback
 
         text = f"{type(error).__name__}: {error}"

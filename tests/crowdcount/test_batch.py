@@ -31,7 +31,7 @@ from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment, seams
 from crowdcount.batch.work import Job
-from crowdcount.batch.worker import Limits, Outcome, Worker
+from crowdcount.batch.worker import Limits, Outcome, Worker, _answer
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.scene import load_scene
@@ -729,3 +729,10 @@ def test_killed_at_any_moment_a_run_ends_with_the_same_bytes(archive, unbroken, 
     assert code == 0, stderr
     assert results(out) == whole
     assert not left_over(out)
+
+
+@pytest.mark.parametrize(
+    "allocate", [lambda *_: np.empty((10**6,) * 3), lambda *_: cv2.resize(np.zeros((2, 2)), (2**30, 2**30))]
+)
+def test_a_video_that_the_memory_is_not_enough_for_is_no_bug(allocate):
+    assert _answer({}, allocate, None) == {"error": "the memory is not enough for it", "kind": "input"}

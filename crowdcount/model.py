@@ -26,7 +26,7 @@ NO_PROFILE = "the model knows no density over depth; train one with --target pro
 SCENE_UNCERTAINTY = 0.2
 #: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion
 #: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
-#: heights (docs/decisions/2026-11-22-person-height.md).
+#: heights, before the factor above was allowed for (docs/decisions/2026-11-22-person-height.md).
 HEIGHT_UNCERTAINTY = 0.6
 #: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
 _MAX_DEGREE = 16

@@ -15,7 +15,6 @@ from ..plots import plot_labels
 from ..results import print_result
 from ..scene import Scene
 from ..storage import atomic_path
-from ..video import open_source
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled
 from .measuring import Progress
@@ -186,7 +185,7 @@ def _pictures(audit: Audit, dataset: Dataset) -> Iterator[tuple[int, Markup]]:
     rows = np.flatnonzero(np.isin(dataset.numbers, numbers))
     if not len(rows):
         return
-    with open_source(dataset.source, fps=dataset.fps) as source:
+    with dataset.open_footage() as source:
         for frame in source.frames_at(rows.tolist()):
             people = (kind and kind[frame.index] for kind in (dataset.points, dataset.boxes))
             drawn = draw_annotations(frame.image_bgr, audit.scene.roi, *people)

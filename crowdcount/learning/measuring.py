@@ -18,7 +18,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
 from ..smoothing import Looks, reach, smoothed, stride
-from ..video import Position, open_source, spread
+from ..video import Position, spread
 from .cache import kept
 from .datasets import Dataset
 from .directions import check_directions
@@ -194,9 +194,7 @@ def measure(
         if model is not None:
             model.check_columns(dataset.feature_names)
         return _ready_made(dataset, wanted)
-    # A video has times of its own: its rate may vary.
-    is_video = not isinstance(dataset.source, tuple) and Path(dataset.source).is_file()
-    with open_source(dataset.source, fps=None if is_video else dataset.fps) as source:
+    with dataset.open_footage() as source:
         rate = source.info.rate
         if directions:
             check_rate(source.info.name, rate)

@@ -11,7 +11,6 @@ from models import Correction, CountMetrics, count_metrics, fit_correction, leav
 
 from ..model import CounterModel, given_model
 from ..scene import Scene
-from ..video import open_source
 from .datasets import Dataset
 from .measuring import Progress, counts_of, has_learnt
 
@@ -113,7 +112,7 @@ def recalibrate(
 def _has_row(dataset: Dataset, row: int) -> bool:
     """Whether a data set is known to have a row; what a video states of its length does not tell."""
     if dataset.source is not None:
-        with open_source(dataset.source) as source:
+        with dataset.open_footage() as source:
             if source.info.kind == "file":
                 return bool(source.landmarks([row]))
     return row < len(dataset.numbers)

@@ -183,6 +183,14 @@ class HtmlReader(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
+@pytest.fixture(params=["numpy", "opencv"])
+def ask_for_too_much(request):
+    """ask_for_too_much(...): what fails as the memory is not enough, in numpy or in OpenCV."""
+    if request.param == "numpy":
+        return lambda *_: np.empty((10**6,) * 3)
+    return lambda *_: cv2.resize(np.zeros((2, 2)), (2**30, 2**30))
+
+
 @pytest.fixture(scope="session")
 def html_reader():
     """html_reader(text): see `HtmlReader`."""

@@ -10,7 +10,9 @@ from scipy.io import loadmat, savemat
 
 from crowdcount.errors import CrowdCountError, DatasetError, VideoError
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
+from crowdcount.learning.training import evaluate, train
 from crowdcount.scene import Scene
+from crowdcount.scene.files import MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT
 from crowdcount.video import open_source
 
 NAN = math.nan
@@ -282,6 +284,31 @@ class TestUcsd:
             return np.corrcoef(np.roll(area, -shift)[labelled], dataset.counts[labelled])[0, 1]
 
         assert fit(0) > 0.98 > max(fit(-100), fit(100))
+
+
+@pytest.mark.parametrize("layout", ["mall", "ucsd"])
+def test_footage_in_a_published_layout_is_learnt_from(layout, street, tmp_path):
+    """Pictures, counts, dots, region and perspective as the two data sets hold them."""
+    heads = [boxes[:, :2] + boxes[:, 2:] * [0.5, 0.1] + 1 for boxes in street.boxes]
+    roi = {"roi": {"mask": street.scene.roi.astype(np.uint8)}}
+    height = street.scene.person_height.astype(float)
+    if layout == "mall":
+        images, name = tmp_path / "frames", "seq_{:06}.jpg"
+        savemat(tmp_path / "mall_gt.mat", {"frame": frames_of(heads), "count": street.counts[:, None] * 1.0})
+        savemat(tmp_path / "perspective_roi.mat", roi | {"pMapN": (MALL_PERSON_HEIGHT / height) ** 2})
+    else:
+        images, name = tmp_path / "vidf1_33_001.y", "vidf1_33_001_f{:03}.png"
+        numbered = [np.column_stack([dots, np.ones(len(dots))]) for dots in heads]
+        savemat(tmp_path / "vidf1_33_001_frame_full.mat", {"frame": frames_of(numbered)})
+        savemat(tmp_path / "vidf1_33_roi_mainwalkway.mat", roi)
+        savemat(tmp_path / "vidf1_33_dmap3.mat", {"dmap": {"pmapy": UCSD_PERSON_HEIGHT / height}})
+    images.mkdir()
+    for k, picture in enumerate(sorted(street.frames.iterdir())):
+        cv2.imwrite(str(images / name.format(k + 1)), cv2.imread(str(picture)))
+    dataset = load_dataset(tmp_path)
+    training = train(dataset, frames=dataset.numbers[:40])
+    assert len(training.model.facts["labels"]) == 40
+    assert evaluate(dataset, training.model, frames=dataset.numbers[40:]).metrics.mae < 1.0
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from scipy.io import savemat
 
 from crowdcount import scene
 from crowdcount.errors import DatasetError, ModelError
@@ -22,7 +21,6 @@ from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.scene.files import MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT
 from crowdcount.terminal import evaluation_report, training_report
 from models import count_interval, count_metrics
 
@@ -260,33 +258,6 @@ class TestTrain:
         training = train(street.dataset(), scene=street.scene)
         assert training.metrics.n == 19
         assert training.n_unlabelled == 4
-
-    @pytest.mark.parametrize("layout", ["mall", "ucsd"])
-    def test_footage_in_a_published_layout(self, layout, street, tmp_path):
-        """Pictures, counts, dots, region and perspective as the two data sets hold them."""
-        dots = [boxes[:, :2] + boxes[:, 2:] * [0.5, 0.1] for boxes in street.boxes]
-        located = np.empty((1, len(dots)), object)
-        located[0] = [{"loc": np.column_stack([place + 1, np.ones(len(place))])} for place in dots]
-        labels = {"frame": located, "count": street.counts.astype(float)[:, None]}
-        roi = {"roi": {"mask": street.scene.roi.astype(np.uint8)}}
-        height = street.scene.person_height.astype(float)
-        if layout == "mall":
-            images, name = tmp_path / "frames", "seq_{:06}.jpg"
-            located[0] = [{"loc": one["loc"][:, :2]} for one in located[0]]
-            savemat(tmp_path / "mall_gt.mat", labels)
-            savemat(tmp_path / "perspective_roi.mat", roi | {"pMapN": (MALL_PERSON_HEIGHT / height) ** 2})
-        else:
-            images, name = tmp_path / "vidf1_33_001.y", "vidf1_33_001_f{:03}.png"
-            savemat(tmp_path / "vidf1_33_001_frame_full.mat", {"frame": located})
-            savemat(tmp_path / "vidf1_33_roi_mainwalkway.mat", roi)
-            savemat(tmp_path / "vidf1_33_dmap3.mat", {"dmap": {"pmapy": UCSD_PERSON_HEIGHT / height}})
-        images.mkdir()
-        for k, picture in enumerate(sorted(street.frames.iterdir())):
-            cv2.imwrite(str(images / name.format(k + 1)), cv2.imread(str(picture)))
-        dataset = load_dataset(tmp_path)
-        training = train(dataset, frames=dataset.numbers[:40])
-        assert len(training.model.facts["labels"]) == 40
-        assert evaluate(dataset, training.model, frames=dataset.numbers[40:]).metrics.mae < 1.0
 
     def test_a_level_makes_wider_intervals(self, linear):
         narrow, wide = train(linear, level=0.5).model, train(linear, level=0.95).model

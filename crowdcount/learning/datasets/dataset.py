@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DatasetError
+from ...video import VideoSource, open_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,14 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     feature_views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def open_footage(self) -> VideoSource:
+        """The source, opened: pictures come at `fps`, a video at times of its own, as its rate may vary.
+
+        VideoError when it cannot be read.
+        """
+        is_video = not isinstance(self.source, tuple) and Path(self.source).is_file()
+        return open_source(self.source, fps=None if is_video else self.fps)
 
     def people(self, row: int, roi: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Head points (k, 2) and boxes (k, 4) of a frame's people in a region of interest (h, w) bool.

@@ -22,8 +22,8 @@ _MOST_FRAMES = 10_000_000
 
 def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
     """Footage with a file of counts or dots; see `load_dataset`."""
-    kinds = [(place, *columns) for columns in (("count",), ("x", "y")) for place in ("frame", "time_s")]
-    header, rows = csv_rows(labels_path, *kinds)
+    header, rows = csv_rows(labels_path, ("frame", "count"), ("time_s", "count"), ("frame", "x", "y"),
+                            ("time_s", "x", "y"))
     if "frame" not in header:
         rows = _with_frames(path, labels_path, rows)
     is_counted = "count" in header
@@ -37,7 +37,7 @@ def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | 
 
 def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]]
                  ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows that have a time and no frame with the first frame at or behind that time."""
+    """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`."""
     timed = [(line, row, _seconds(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
     times = sorted({time_s for *_, time_s in timed})
     with _recorded(path) as source:

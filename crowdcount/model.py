@@ -151,8 +151,8 @@ class CounterModel:
         What `crowdcount.learning.compression` needs; None in most models.
     prototypes : Prototypes or None
         What `crowdcount.learning.explain` shows; None unless it is compressed.
-    offset : float
-        People to add to the sum over the cells; 0 unless a model that counts per cell was recalibrated.
+    offset, floor : float
+        Of recalibrated models: people to add to what the regressor counts, and the least count; else 0.
     person_height : float or None
         Typical height of a person at the size at which its features are measured, pixels; None for
         ready-made features, and in files of earlier versions, which measured footage otherwise.
@@ -174,6 +174,7 @@ class CounterModel:
     examples: Examples | None = None
     prototypes: Prototypes | None = None
     offset: float = 0.0
+    floor: float = 0.0
     person_height: float | None = None
     directions: tuple[CountPredictor, CountPredictor] | None = None
 
@@ -203,25 +204,29 @@ class CounterModel:
 
         A cell without foreground holds nobody, whatever the regressor's intercept says.
         """
-        if not self.per_cell:
-            return self.regressor.predict(features)
-        counts = np.zeros(features.shape[:2])
-        occupied = features.any(axis=2)
-        if occupied.any():
-            counts[occupied] = self.regressor.predict(features[occupied])
-        return np.maximum(self.offset + counts.sum(axis=1), 0.0)
+        if self.per_cell:
+            in_cells = np.zeros(features.shape[:2])
+            occupied = features.any(axis=2)
+            if occupied.any():
+                in_cells[occupied] = self.regressor.predict(features[occupied])
+            counts = in_cells.sum(axis=1)
+        else:
+            counts = self.regressor.predict(features)
+        return np.maximum(self.offset + counts, self.floor)
 
     def corrected(self, correction: Correction) -> "CounterModel":
-        """The model whose counts are corrected. It keeps no examples: their labels are not what it counts."""
-        offset, scale = correction.offset, correction.scale
-        prototypes = self.prototypes
+        """The model that counts `correction(count)` where this one counts `count`.
+
+        It keeps no examples: their labels are not what it counts.
+        """
+        scale, prototypes = correction.scale, self.prototypes
         if prototypes is not None:
             prototypes = replace(prototypes, weights=scale * prototypes.weights)
-        to_cells, to_sum = (0.0, scale * self.offset + offset) if self.per_cell else (offset, 0.0)
         return replace(
             self,
-            regressor=self.regressor.corrected(to_cells, scale),
-            offset=to_sum,
+            regressor=self.regressor.scaled(scale),
+            offset=correction.offset + scale * self.offset,
+            floor=float(correction(self.floor)),
             examples=None,
             prototypes=prototypes,
         )
@@ -309,6 +314,7 @@ class CounterModel:
             "usual_outside": self.usual_outside,
             "rate": self.rate,
             "offset": self.offset,
+            "floor": self.floor,
             "person_height": self.person_height,
             "facts": jsonable(self.facts),
             "regressor": regressor,
@@ -359,6 +365,7 @@ class _Meta(_Strict):
     usual_outside: float = Field(ge=0, le=1)
     rate: float | None = Field(gt=0)
     offset: float = 0.0
+    floor: float = Field(default=0.0, ge=0)
     person_height: float | None = Field(default=None, gt=0, le=_MAX_PERSON_HEIGHT)
     facts: dict
     regressor: _Regressor
@@ -426,6 +433,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         examples,
         prototypes,
         meta.offset,
+        meta.floor,
         meta.person_height,
         directions,
     )

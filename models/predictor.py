@@ -84,14 +84,14 @@ class CountPredictor:
         center = (1 - share) * self.center + share * other.center
         return replace(self, center=center, expansions=expansions)
 
-    def corrected(self, offset: float, scale: float) -> "CountPredictor":
-        """The function offset + scale * self; ValueError unless the scale is positive."""
+    def scaled(self, scale: float) -> "CountPredictor":
+        """The function scale * self; ValueError unless the scale is positive."""
         if not scale > 0:
             raise ValueError(f"expected a positive scale, got {scale}")
         expansions = tuple(
             replace(part, coefficients=part.coefficients * scale) for part in self.expansions
         )
-        return replace(self, center=offset + scale * self.center, expansions=expansions)
+        return replace(self, center=scale * self.center, expansions=expansions)
 
     def outside_range(self, rows: np.ndarray) -> np.ndarray:
         """(n, d) bool: the value lies outside of what the column took in the labelled training rows."""

@@ -87,13 +87,26 @@ def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, str
     assert cell_model.interval(10.0, unsure)[1] > cell_model.interval(10.0, street.scene)[1]
 
 
-def test_corrections_of_corrections_add_up(cell_model, trained):
-    rows = np.random.default_rng(0).uniform(0, 1, (3, 4, len(cell_model.columns)))
-    twice = cell_model.corrected(Correction(1.0, 2.0)).corrected(Correction(0.5, 3.0))
-    np.testing.assert_allclose(twice.predict(rows), 3.5 + 6 * cell_model.predict(rows))
-    whole = trained.model.corrected(Correction(1.0, 2.0)).corrected(Correction(0.5, 3.0))
-    one = np.array([trained.model.regressor.mean])
-    np.testing.assert_allclose(whole.predict(one), 3.5 + 6 * trained.model.predict(one))
+@pytest.mark.parametrize("offsets", [(1.0, 0.5), (-4.0, 1.0), (1.0, -4.0), (-4.0, -1.0)])
+def test_corrections_are_of_counts_which_are_never_below_0(offsets, cell_model, trained, tmp_path):
+    """What a regressor says below 0 is counted 0, and that is what corrections are fitted to."""
+    regressor = trained.model.regressor
+    away = np.linspace(-8, 8, 33)[:, None] * regressor.scale
+    whole = regressor.mean + away
+    assert regressor.values(whole).min() < 0 < regressor.values(whole).max()
+    per_cell = np.random.default_rng(0).uniform(0, 1, (30, 4, len(cell_model.columns)))
+    per_cell *= np.linspace(0, 1, 30)[:, None, None]
+    for model, rows in (trained.model, whole), (cell_model, per_cell):
+        expected, corrected = model.predict(rows), model
+        for offset, scale in zip(offsets, (2.0, 3.0), strict=True):
+            correction = Correction(offset, scale)
+            expected, corrected = correction(expected), corrected.corrected(correction)
+            np.testing.assert_allclose(corrected.predict(rows), expected)
+        corrected.save(tmp_path / "model.npz")
+        np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict(rows), corrected.predict(rows))
+
+
+def test_a_correction_turns_no_counts_around(trained):
     with pytest.raises(ValueError, match="positive scale"):
         trained.model.corrected(Correction(1.0, 0.0))
 

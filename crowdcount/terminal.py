@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
-_LEARNT = "the model was trained on most of these counts"
+_LEARNT = "the model has learnt from most of these counts"
 
 
 class Terminal:
@@ -229,6 +229,12 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
         lines.append(
             f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
             f"for {_percent(level)}: it is at least as wide as before"
+        )
+    if found.contradicts:
+        lines.append(
+            "the counts contradict the model: they hardly rise with what it counts, and are followed by a "
+            "tenth alone; check that they are of this camera and of these frames, numbered from 0, or train "
+            "on them"
         )
     if found.is_local:
         lines.append(

@@ -335,14 +335,19 @@ def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
 
 
 def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bool:
-    """Whether a model was trained on most of the labels of a table's rows: by its facts, it knows the same
-    count of a frame of that number, in the same view. They tell little of its error on others."""
+    """Whether a model was trained or recalibrated on most of the labels of a table's rows: by its facts, it
+    knows the same count of a frame of that number, in the same view. They tell little of its error on others.
+    """
     learnt = model.facts.get("labels")
     if not isinstance(learnt, dict) or table.camera_moved:
         return False
-    rows = table.rows
-    labels = zip(dataset.numbers[rows].tolist(), dataset.counts[rows].tolist(), strict=True)
-    return 2 * sum(learnt.get(str(number)) == count for number, count in labels) > len(rows)
+    labels = counts_by_number(dataset, table.rows)
+    return 2 * sum(learnt.get(number) == count for number, count in labels.items()) > len(labels)
+
+
+def counts_by_number(dataset: Dataset, rows: np.ndarray) -> dict[str, float]:
+    """The counts of rows by their frames' numbers, as a model's facts keep them."""
+    return dict(zip(map(str, dataset.numbers[rows].tolist()), dataset.counts[rows].tolist(), strict=True))
 
 
 def check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:

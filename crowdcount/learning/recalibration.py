@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
+from models.recalibration import LEAST_SCALE
 
 from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
-from .measuring import Progress, counts_of, has_learnt
+from .measuring import Progress, counts_by_number, counts_of, has_learnt
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -40,7 +41,7 @@ class Recalibration:
     is_local : bool
         Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
     is_learnt : bool
-        Whether the former model was trained on most of the counts, which then tell nothing of its error: the
+        Whether the former model has learnt from most of the counts, which then tell little of its error: the
         interval is at least as wide as before.
     seconds : float
     """
@@ -53,6 +54,11 @@ class Recalibration:
     is_local: bool
     is_learnt: bool
     seconds: float
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the counts do not rise with the former model's, as those of other frames would not."""
+        return self.correction.scale <= LEAST_SCALE
 
     @property
     def keeps_level(self) -> bool:
@@ -98,11 +104,14 @@ def recalibrate(
     former = model.half_width(held_out)
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
+    learnt = counts_by_number(dataset, table.rows)
+    if isinstance(model.facts.get("labels"), dict):
+        learnt = model.facts["labels"] | learnt
     corrected = replace(
         model.corrected(correction),
         quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
-        facts=model.facts | {"recalibration": facts},
+        facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
     is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
     seconds = time.perf_counter() - began

@@ -24,7 +24,7 @@ from .datasets import Dataset
 from .directions import by_direction
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
 from .local_counts import local_counts
-from .measuring import FeatureTable, Progress, check_labels, counts_of, has_learnt
+from .measuring import FeatureTable, Progress, check_labels, counts_by_number, counts_of, has_learnt
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
 
@@ -109,7 +109,7 @@ class Evaluation:
     coverage : float
         Share whose they hold; NaN for a model without intervals.
     is_learnt : bool
-        Whether the model was trained on most of these labels: its error on others is larger.
+        Whether the model has learnt from most of these labels: its error on others is larger.
     camera_moved : bool
         Whether the footage shows another view than the model knows.
     seconds : float
@@ -206,7 +206,6 @@ def train(
     blocks = [test for _, test in fitting.folds.split(errors)]
     fitted, predictor = fitting.predictor(best)
     n_averaged = len(best.averaged) or 1
-    numbers = dataset.numbers[table.rows[fitting.labelled]]
     model = CounterModel(
         predictor,
         table.columns,
@@ -219,7 +218,7 @@ def train(
         facts={
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
-            "labels": dict(zip(map(str, numbers.tolist()), fitting.labels.tolist(), strict=True)),
+            "labels": counts_by_number(dataset, table.rows[fitting.labelled]),
             "cross_validation": asdict(best.metrics),
             "regressor": regressor,
             "kernel": kernel,

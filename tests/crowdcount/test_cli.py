@@ -628,7 +628,7 @@ class TestTrainAndEvaluate:
         code, stdout, _ = run(f"{self.EVALUATE} --cache kept")
         assert code == 0
         first, errors, intervals, learnt = stdout.splitlines()
-        assert learnt.startswith("the model was trained on most of these counts")
+        assert learnt.startswith("the model has learnt from most of these counts")
         assert first.startswith("40 labelled frames in ")
         assert re.fullmatch(r"the interval holds .* of \d+% of the frames; .* promises 90%", intervals)
         assert [part.split()[0] for part in errors.split(", ")] == ["MAE", "MSE", "RMSE", "MRE", "bias"]

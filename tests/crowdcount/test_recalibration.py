@@ -42,6 +42,7 @@ def test_ten_counts_correct_a_model_of_the_camera(trained, street, drifted, tmp_
     assert found.before.bias == pytest.approx(-3, abs=0.5)
     assert found.after.mae < 0.4 * found.before.mae
     assert found.keeps_level
+    assert not found.contradicts
     assert [replace(found, before=replace(found.before, n=n)).keeps_level for n in (8, 9)] == [False, True]
     found.model.save(tmp_path / "new.npz")
     loaded = load_model(tmp_path / "new.npz")
@@ -62,11 +63,24 @@ def test_counts_that_the_model_was_trained_on_make_no_interval_narrower(trained,
     assert found.is_learnt
     assert found.after.mae < 0.5 * trained.metrics.mae
     assert found.model.quantile == trained.model.quantile
-    assert "trained on most of these counts" in "".join(recalibration_report(found, "m.npz"))
+    assert "has learnt from most of these counts" in "".join(recalibration_report(found, "m.npz"))
     assert evaluate(street.dataset(), trained.model, frames="1-30").is_learnt
     assert not recalibrate(load_dataset(street.frames, counts=drifted), trained.model).is_learnt
+    again = recalibrate(load_dataset(street.frames, counts=drifted), found.model)
+    for few in drifted, None:  # those of the correction, and those of the training, are known
+        dataset = load_dataset(street.frames, counts=few) if few else street.dataset()
+        assert evaluate(dataset, again.model, frames=None if few else "0-1,3-7,9-13").is_learnt
     foreign = replace(trained.model, facts={"labels": [1, 2]})
     assert not evaluate(street.dataset(), foreign, frames="1-30").is_learnt
+
+
+def test_counts_that_contradict_the_model_are_told(trained, street, tmp_path):
+    wrong = tmp_path / "wrong.csv"
+    rows = [f"{k},{street.counts.max() - street.counts[k]}\n" for k in range(2, 60, 4)]
+    wrong.write_text("frame,count\n" + "".join(rows))
+    found = recalibrate(load_dataset(street.frames, counts=wrong), trained.model)
+    assert found.contradicts
+    assert "the counts contradict the model" in "".join(recalibration_report(found, "m.npz"))
 
 
 def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):
@@ -103,7 +117,8 @@ def test_corrections_are_of_counts_which_are_never_below_0(offsets, cell_model, 
             expected, corrected = correction(expected), corrected.corrected(correction)
             np.testing.assert_allclose(corrected.predict(rows), expected)
         corrected.save(tmp_path / "model.npz")
-        np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict(rows), corrected.predict(rows))
+        loaded = load_model(tmp_path / "model.npz")
+        np.testing.assert_array_equal(loaded.predict(rows), corrected.predict(rows))
 
 
 def test_a_correction_turns_no_counts_around(trained):

@@ -304,6 +304,8 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
 def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
     """What the training of an alarm found, for people."""
     shared = f", {training.n_shared} more in stretches with a share" if training.n_shared else ""
+    is_thinned = training.n_fitted < training.n_called + training.n_shared
+    thinned = f", {training.n_fitted} of them evenly spaced," if is_thinned else ""
     errors = [
         text.format(error)
         for text, error in (
@@ -315,14 +317,14 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
     ]
     lines = [
         f"{model_path}: trained on {plural(training.n_called, 'called frame')} "
-        f"({plural(len(training.operators), 'operator')}){shared} in {training.seconds:.1f} s",
+        f"({plural(len(training.operators), 'operator')}){shared}{thinned} in {training.seconds:.1f} s",
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
     ]
     if training.one_block:
         lines.append(
-            "it says little: all crowded calls, or all fine ones, lie in one of its five blocks; call frames "
-            "of other times too"
+            "it says little: all crowded calls, or all fine ones, lie in one of five blocks of the called "
+            "frames; call frames of other times too"
         )
     if training.n_unjudged:
         unjudged = plural(training.n_unjudged, "called frame")

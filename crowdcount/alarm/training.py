@@ -22,7 +22,8 @@ from .measuring import KIND, open_measuring
 
 N_BLOCKS = 5
 MIN_CALLS = 2 * N_BLOCKS
-#: Frames that the fit takes at most, evenly spaced: neighbouring ones are near copies.
+#: Frames that the fit takes at most, evenly spaced: neighbouring ones are near copies. Crowded, fine and
+#: shared ones have equal parts of them, as far as there are so many: a rush of seconds among hours is learnt.
 MAX_CALLED, MAX_UNCALLED = 400, 200
 #: What is tried by blocked cross-validation: kernel and C on the called frames, then what to believe, with
 #: and without frames that nobody called.
@@ -48,6 +49,8 @@ class AlarmTraining:
         Of kind "alarm": its regressor's `values` are above 0 where it is too crowded, and ±1 at the margin.
     n_called, n_shared, n_silent : int
         Frames that somebody called, those only in stretches with a share, and the others.
+    n_fitted : int
+        Called and shared frames that the fit takes: MAX_CALLED at most.
     n_unjudged : int
         Frames in calls and stretches that are left out, as `crowdcount alarm run` would not judge them.
     operators : tuple of str
@@ -57,8 +60,8 @@ class AlarmTraining:
     share_error : float
         Cross-validation: mean absolute error of the stretches' shares; NaN without any.
     one_block : bool
-        Whether all crowded calls, or all fine ones, lie in one block of the cross-validation, which cannot
-        learn them from the others: `missed` and `false` say little.
+        Whether all crowded calls, or all fine ones, lie in one of the N_BLOCKS blocks of the called frames,
+        and cannot be learnt from those of other times: `missed` and `false` say little.
     kernel, C, belief : str, float, str
         What the cross-validation chose: see KERNELS, COSTS and BELIEFS.
     takes_silent : bool
@@ -72,6 +75,7 @@ class AlarmTraining:
     n_called: int
     n_shared: int
     n_silent: int
+    n_fitted: int
     n_unjudged: int
     operators: tuple[str, ...]
     missed: float
@@ -177,8 +181,11 @@ def _fit(
     is_silent = np.isnan(calls.confidence)
     known, silent = np.flatnonzero(~is_silent), np.flatnonzero(is_silent)
     n_called = int((~np.isnan(calls.votes)).sum())
+    all_known = calls.confidence[known]
     taken = np.zeros(len(X), bool)
-    taken[_spaced(known, MAX_CALLED)] = taken[_spaced(silent, MAX_UNCALLED)] = True
+    crowded, fine = np.flatnonzero(calls.votes > 0.5), np.flatnonzero(calls.votes < 0.5)
+    shared = np.setdiff1d(known, np.concatenate([crowded, fine]))
+    taken[_thinned([crowded, fine, shared], MAX_CALLED)] = taken[_spaced(silent, MAX_UNCALLED)] = True
     calls, frames, X = calls.among(taken), frames[taken], X[taken]
     confidence = calls.confidence
     called, every_row = np.flatnonzero(~np.isnan(confidence)), np.arange(len(X))
@@ -222,6 +229,7 @@ def _fit(
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,
+        "fitted_frames": len(called),
         "cross_validation": dict(zip(("missed", "false", "share_error"), errors, strict=True)),
         "kernel": setting["kernel"],
         "C": setting["C"],
@@ -241,10 +249,11 @@ def _fit(
         n_called,
         len(known) - n_called,
         len(silent),
+        len(called),
         n_unjudged,
         calls.operators,
         *errors,
-        any(np.ptp(confidence[called[others]]) == 0 for others, _ in folds.split(called)),
+        _in_one_block(all_known, folds) or _in_one_block(confidence[called], folds),
         setting["kernel"],
         setting["C"],
         belief,
@@ -280,6 +289,19 @@ def _known_mean(*values: float) -> float:
     """Mean of the values that are not NaN; NaN without any."""
     known = [value for value in values if not math.isnan(value)]
     return sum(known) / len(known) if known else math.nan
+
+
+def _in_one_block(confidence: np.ndarray, folds: BlockedKFold) -> bool:
+    return any(np.ptp(confidence[others]) == 0 for others, _ in folds.split(confidence))
+
+
+def _thinned(kinds: list[np.ndarray], most: int) -> np.ndarray:
+    """At most `most` of the rows of all kinds, as many of each as there are, or an equal part."""
+    taken = []
+    for left, rows in zip(range(len(kinds), 0, -1), sorted(kinds, key=len), strict=True):
+        taken.append(_spaced(rows, most // left))
+        most -= len(taken[-1])
+    return np.concatenate(taken)
 
 
 def _spaced(rows: np.ndarray, most: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
 from crowdcount.alarm.measuring import open_measuring
-from crowdcount.alarm.training import call_errors, train_alarm
+from crowdcount.alarm.training import MAX_CALLED, call_errors, train_alarm
 from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
@@ -257,6 +257,25 @@ def test_crowded_calls_of_one_stretch_are_told(tmp_path, table):
     assert training.missed == 1.0
     assert training.one_block
     assert "it says little" in alarm_report(training, "a.npz")[3]
+
+
+def test_a_rush_of_seconds_among_minutes_is_learnt(tmp_path):
+    n, rush = 6000, slice(4210, 4222)
+    random = np.random.default_rng(0)
+    level = np.full(n, -1.0)
+    level[rush] = 1.0
+    rows = [f"{k},{k / FPS},{value + random.normal() / 10:.4f}\n" for k, value in enumerate(level)]
+    path = write(tmp_path / "features.csv", "frame,time_s,area\n" + "".join(rows))
+    calls = f"0,{rush.start},fine\n{rush.start},{rush.stop},crowded\n{rush.stop},{n},fine\n"
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "start,end,call\n" + calls))
+    assert (training.n_called, training.n_fitted) == (n, MAX_CALLED)
+    assert training.one_block
+    assert "trained on 6000 called frames (1 operator), 400 of them evenly spaced, in" in (
+        alarm_report(training, "a.npz")[0]
+    )
+    with open_measuring(str(path)) as measuring:
+        X = np.stack([frame.features for frame in measuring.frames()])
+    np.testing.assert_array_equal(training.model.regressor.values(X) > 0, level > 0)
 
 
 def test_shares_of_stretches_alone_are_enough(tmp_path, table):

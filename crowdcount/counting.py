@@ -212,7 +212,7 @@ class Counting:
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
         numbers = float(self.model.predict(features)[0]), *self._directed(measured.directed)
         flags = *frame.flags, *measured.flags
-        if self.model.outside(features)[0] > self.model.usual_outside:
+        if self.model.is_outside(features)[0]:
             flags += ("outside_training_range",)
         return _Estimate(frame, numbers, flags, measured.mask, features)
 

@@ -121,6 +121,27 @@ class Prototypes:
 
 
 @dataclass(frozen=True, eq=False)
+class Fullness:
+    """How full of people a frame looks, without a count: a weighted sum of its columns.
+
+    Attributes
+    ----------
+    weights : (d,) float64
+        Of the columns: how each goes with the labels, per its standard deviation.
+    most : float
+        A frame with a larger sum looks fuller than those that the model learnt from.
+    """
+
+    weights: np.ndarray
+    most: float
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], most: float, n_columns: int) -> "Fullness":
+        """ValueError when they contradict each other."""
+        return cls(checked_array(arrays, "weights", (n_columns,)), most)
+
+
+@dataclass(frozen=True, eq=False)
 class CounterModel:
     """A regressor with all that belongs to it.
 
@@ -139,6 +160,9 @@ class CounterModel:
         Share of frames whose true count lies in the interval.
     usual_outside : float
         Share of columns outside their training range beyond which a frame is flagged.
+    fullness : Fullness or None
+        How full a frame looks, and what is fuller than all that it learnt from; None of models that count per
+        cell, and in files of earlier versions.
     scene : Scene or None
         The scene it was trained or recalibrated on.
     rate : float or None
@@ -177,6 +201,7 @@ class CounterModel:
     floor: float = 0.0
     person_height: float | None = None
     directions: tuple[CountPredictor, CountPredictor] | None = None
+    fullness: Fullness | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -265,6 +290,14 @@ class CounterModel:
         rows = features.reshape(-1, features.shape[-1])
         return self.regressor.outside_range(rows).reshape(len(features), -1).mean(axis=1)
 
+    def is_outside(self, features: np.ndarray) -> np.ndarray:
+        """Whether (n,) bool frames are unlike those that it learnt from, so that their count is extrapolated:
+        more columns than usual lie outside their range, or the frame looks fuller than all of those."""
+        is_outside = self.outside(features) > self.usual_outside
+        if self.fullness is not None:
+            is_outside |= features @ self.fullness.weights > self.fullness.most
+        return is_outside
+
     @property
     def trusts_heights(self) -> bool:
         """Whether its counts are as good as the person heights of the scene that they are made in: those of a
@@ -321,6 +354,8 @@ class CounterModel:
             "scene": scene,
             **{f"has_{name}": getattr(self, name) is not None for name in _FRAME_PARTS},
         }
+        if self.fullness is not None:
+            arrays["fullness_weights"], meta["fullest"] = self.fullness.weights, self.fullness.most
         if self.profile is not None:
             profile_arrays, meta["profile"] = self.profile.to_arrays()
             arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
@@ -374,6 +409,7 @@ class _Meta(_Strict):
     has_examples: bool = False
     has_prototypes: bool = False
     directions: _Directions | None = None
+    fullest: float | None = None
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:
@@ -409,6 +445,11 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
             )
             if directions[0].n_columns != directions[1].n_columns:
                 raise ValueError("the two directions differ in their columns")
+        fullness = None
+        if meta.fullest is not None:
+            if meta.per_cell:
+                raise ValueError("a model that counts per cell knows no frame's fullness")
+            fullness = Fullness.from_arrays(_part(arrays, "fullness_"), meta.fullest, len(meta.columns))
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -436,6 +477,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         meta.floor,
         meta.person_height,
         directions,
+        fullness,
     )
 
 

@@ -146,9 +146,11 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     metrics = training.metrics
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
     unused = training.n_unlabelled and not training.setting.takes_unlabelled
+    labels = training.model.facts["labels"].values()
+    unlabelled = f"{training.n_unlabelled} unlabelled frames{' (not used)' if unused else ''}"
     return [
-        f"{model_path}: trained on {metrics.n} labelled and {training.n_unlabelled} unlabelled frames "
-        f"{'(not used) ' if unused else ''}in {training.seconds:.1f} s",
+        f"{model_path}: trained on {metrics.n} labelled ({min(labels):g} to {max(labels):g} people) "
+        f"and {unlabelled} in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
         *_interval(training),
@@ -199,6 +201,11 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
         lines.append(
             f"the interval holds the count of {evaluation.coverage:.0%} of the frames; the model promises "
             f"{_percent(evaluation.level)}"
+        )
+    if evaluation.outside >= 0.01:
+        lines.append(
+            f"{evaluation.outside:.0%} of the frames are unlike those that the model learnt from, or fuller: "
+            "their counts are extrapolated"
         )
     if evaluation.is_learnt:
         lines.append(f"{_LEARNT}: its error on others is larger; evaluate on counts of other frames")

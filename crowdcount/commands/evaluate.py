@@ -23,8 +23,9 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
         intervals = {"level": evaluation.level, "coverage": evaluation.coverage}
-        facts = {**asdict(evaluation.metrics), **intervals, "learnt": evaluation.is_learnt}
-        facts |= {"camera_moved": evaluation.camera_moved, "seconds": evaluation.seconds}
+        told = ("outside", "is_learnt", "camera_moved", "seconds")
+        facts = {name.removeprefix("is_"): getattr(evaluation, name) for name in told}
+        facts = {**asdict(evaluation.metrics), **intervals, **facts}
         print_result(json_line(facts))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

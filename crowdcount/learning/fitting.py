@@ -19,7 +19,7 @@ from models import (
 )
 from models.predictor import standardised
 
-from ..model import Examples
+from ..model import Examples, Fullness
 from ..scene import Scene
 from .datasets import Dataset
 from .grids import grid_weights
@@ -36,6 +36,7 @@ from .regressors import (
     Setting,
     has_few_features,
 )
+from .training_range import fullness
 
 #: Blocks of the cross-validation.
 N_BLOCKS = 5
@@ -211,6 +212,10 @@ class Fitting:
             blocks,
             fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
         )
+
+    def fullness(self) -> Fullness:
+        """How full a frame looks, and what is fuller than all labelled ones."""
+        return fullness(self._features[self.labelled], self.labels, self.folds, self._grid_weights)
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""

@@ -27,9 +27,7 @@ from .local_counts import local_counts
 from .measuring import FeatureTable, Progress, check_labels, counts_by_number, counts_of, has_learnt
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
-
-#: Share of frames of held-out blocks that the flag for frames outside the training range may mark.
-USUAL_SHARE = 0.99
+from .training_range import usual_outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +106,8 @@ class Evaluation:
         Share of frames whose true count the model's intervals promise to hold.
     coverage : float
         Share whose they hold; NaN for a model without intervals.
+    outside : float
+        Share of frames unlike those that the model learnt from, `CounterModel.is_outside`.
     is_learnt : bool
         Whether the model has learnt from most of these labels: its error on others is larger.
     camera_moved : bool
@@ -121,6 +121,7 @@ class Evaluation:
     predictions: np.ndarray
     level: float
     coverage: float
+    outside: float
     is_learnt: bool
     camera_moved: bool
     seconds: float
@@ -211,7 +212,8 @@ def train(
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
-        usual_outside=_usual_outside(table.features[fitting.labelled], fitting.folds),
+        usual_outside=usual_outside(table.features[fitting.labelled], fitting.folds),
+        fullness=fitting.fullness(),
         scene=table.scene,
         rate=table.rate,
         person_height=table.person_height,
@@ -308,6 +310,7 @@ def evaluate(
         predictions,
         model.level,
         float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
+        float(model.is_outside(table.features).mean()),
         has_learnt(model, dataset, table),
         table.camera_moved,
         time.perf_counter() - began,
@@ -323,12 +326,3 @@ def _people_in_cells(table: FeatureTable, dataset: Dataset) -> np.ndarray | None
     if people is None:
         return None
     return np.pad(people, ((0, 0), (0, len(table.cell_views) - people.shape[1])))  # the last may be empty
-
-
-def _usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:
-    """Share of columns outside the other blocks' range that few frames of a held-out block exceed."""
-    shares = []
-    for train_rows, test_rows in folds.split(rows):
-        low, high = rows[train_rows].min(axis=0), rows[train_rows].max(axis=0)
-        shares.append(((rows[test_rows] < low) | (rows[test_rows] > high)).mean(axis=1))
-    return float(np.quantile(np.concatenate(shares), USUAL_SHARE))

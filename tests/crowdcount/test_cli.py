@@ -528,7 +528,7 @@ class TestBadInput:
         np.savez("features.npz", features=features, count_total=np.round(9 * features[:, 0]))
         code, stdout, _ = run("train features.npz -m m.npz")
         assert code == 0
-        assert stdout.startswith("m.npz: trained on 30 labelled and 0 unlabelled frames")
+        assert stdout.startswith("m.npz: trained on 30 labelled (0 to 9 people) and 0 unlabelled frames in ")
         for command, problem in (
             ("count ../street.avi -m m.npz --scene ../scene.json -q", "trained on ready-made features"),
             ("evaluate features.npz -m ../model.npz", "other columns of features"),
@@ -613,8 +613,8 @@ class TestTrainAndEvaluate:
         code, stdout, stderr = run(f"{self.EVALUATE} --frames 30-39 --json")
         assert (code, stderr) == (0, "")
         assert list(json.loads(stdout)) == [
-            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "learnt", "camera_moved",
-            "seconds",
+            "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "outside", "learnt",
+            "camera_moved", "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
 

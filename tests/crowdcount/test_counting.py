@@ -14,6 +14,7 @@ import crowdcount.counting
 from crowdcount.counting import count, make_pipeline, open_counting
 from crowdcount.errors import ModelError, SceneError, VideoError
 from crowdcount.jobs import count_sources, plan_counting
+from crowdcount.learning.training import train
 from crowdcount.pipeline import Pipeline
 from crowdcount.results import FrameCount
 from crowdcount.scene import scene_from
@@ -179,6 +180,20 @@ class TestRows:
         rows = list(count(street.frames, model=trained.model))
         flagged = ["outside_training_range" in row.flags for row in rows]
         assert np.mean(flagged) > 0.8
+
+    def test_flags_a_crowd_somewhat_larger_than_all_that_it_was_trained_on(self, make_street, tmp_path):
+        quiet = make_street(tmp_path / "quiet", busier=-1.0)
+        model = train(quiet.dataset(), scene=quiet.scene).model
+        busier = make_street(tmp_path / "busier", busier=4.0)
+        is_fuller = busier.counts > 1.3 * quiet.counts.max()
+        assert is_fuller.sum() > 10
+
+        def share_flagged(model):
+            flagged = ["outside_training_range" in row.flags for row in count(busier.frames, model=model)]
+            return np.array(flagged)[is_fuller].mean()
+
+        assert share_flagged(model) > 0.9
+        assert share_flagged(replace(model, fullness=None)) < 0.3
 
     def test_flags_a_change_of_light(self, make_street, tmp_path, trained):
         street = make_street(tmp_path / "day", n_frames=24)

@@ -11,7 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowdcount.errors import ModelError, OutputError
-from crowdcount.model import SCENE_UNCERTAINTY, VERSION, CounterModel, doubt_in_scene, load_model
+from crowdcount.model import (
+    SCENE_UNCERTAINTY,
+    VERSION,
+    CounterModel,
+    Fullness,
+    doubt_in_scene,
+    load_model,
+)
 from crowdcount.scene import Scene, scene_from
 from crowdcount.storage import load_arrays, save_arrays
 from models import CountRegressor, HuberLossRegressor
@@ -36,6 +43,7 @@ def fitted(rows, second_kernel):
         tuple(f"1x1_0_0.column{k}" for k in range(6)),
         quantile=0.7,
         usual_outside=0.125,
+        fullness=Fullness(np.arange(6.0), 120.0),
         scene=scene_from((64, 48), persons=[(30, 10, 8), (30, 40, 20)]),
         rate=12.5,
         facts={"trained_on": "a table", "cross_validation": {"mae": 1.5}},
@@ -100,6 +108,7 @@ class TestRoundTrip:
         probe = np.concatenate([rows, rows * 3 - 5])
         assert (loaded.predict(probe) == small.predict(probe)).all()
         assert (loaded.outside(probe) == small.outside(probe)).all()
+        assert (loaded.is_outside(probe) == small.is_outside(probe)).all()
         for name in ("columns", "per_cell", "quantile", "level", "usual_outside", "rate", "facts"):
             assert getattr(loaded, name) == getattr(small, name), name
         assert loaded.scene.polygons == small.scene.polygons
@@ -121,7 +130,7 @@ class TestRoundTrip:
         assert loaded.facts == trained.model.facts
 
     def test_of_a_model_without_scene_rate_and_interval(self, small, rows, tmp_path):
-        bare = replace(small, scene=None, rate=None, quantile=np.inf, per_cell=True)
+        bare = replace(small, scene=None, rate=None, quantile=np.inf, per_cell=True, fullness=None)
         bare.save(tmp_path / "bare.npz")
         loaded = load_model(tmp_path / "bare.npz")
         assert (loaded.scene, loaded.rate, loaded.quantile, loaded.per_cell) == (None, None, np.inf, True)
@@ -279,11 +288,13 @@ class TestHostileDescriptions:
             {"columns": "abcdef"},
             {"columns": None},
             {"per_cell": "perhaps"},
+            {"per_cell": True},
             {"quantile": -1.0},
             {"quantile": "wide"},
             {"level": 0},
             {"level": 1.5},
             {"usual_outside": 2},
+            {"fullest": "very"},
             {"rate": 0.0},
             {"rate": -3},
             {"person_height": 1e9},

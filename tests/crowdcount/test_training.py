@@ -277,9 +277,24 @@ class TestTrain:
 
     def test_hardly_any_frame_like_the_training_ones_is_outside_its_range(self, linear):
         model = train(linear, frames="1-150").model
-        outside = model.outside(linear.features[150:]) > model.usual_outside
-        assert outside.mean() < 0.1
-        assert (model.outside(linear.features[150:] + 20) > model.usual_outside).all()
+        assert model.is_outside(linear.features[150:]).mean() < 0.1
+        assert model.is_outside(linear.features[150:] + 20).all()
+
+    def test_fuller_frames_than_all_that_it_learnt_from_are_outside_its_range(self):
+        """Though no single column is: more people, each column of them with noise of its own."""
+        rng = np.random.default_rng(3)
+        counts = np.repeat([4, 6, 8, 5, 7, 14], 40) + rng.integers(0, 2, 240)
+        features = counts[:, None] * rng.uniform(0.5, 2, 60) + rng.normal(0, 12, (240, 60))
+        model = train(table(counts, features), frames="1-200").model
+        fuller = features[200:]
+        assert (model.outside(fuller) <= model.usual_outside).mean() > 0.8
+        assert model.is_outside(fuller).mean() > 0.9
+        assert model.is_outside(features[:200]).mean() <= 0.01
+        found = evaluate(table(counts, features), model, frames="201-240")
+        assert found.outside == model.is_outside(fuller).mean()
+        assert f"{found.outside:.0%} of the frames are unlike those" in "\n".join(evaluation_report(found))
+        among_taught = evaluate(table(counts, features), model, frames="1-200")
+        assert "unlike" not in "\n".join(evaluation_report(among_taught))
 
 
 class TestCoverage:

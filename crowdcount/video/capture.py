@@ -9,6 +9,9 @@ import numpy as np
 
 from features.images import resized
 
+#: cv2.CAP_PROP_PTS of OpenCV 4.11 and later: the stamp in the file, in frames; earlier ones tell 0.
+STAMP_IN_FRAMES = 71
+
 _HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
 #: Pixels of a width over their height beyond this, or below its inverse, are a mistake of the file's.
 _WIDEST_PIXEL = 4.0
@@ -43,6 +46,10 @@ class Capture:
         """The announced number of frames, None for an absurd one; too small or too large it may be anyway."""
         count = self.get(cv2.CAP_PROP_FRAME_COUNT)
         return int(count) if 0 < count < 2**31 else None
+
+    def frames_before(self) -> int:
+        """Frames by which a file's own clock is ahead of the stamps told here, once a frame was grabbed."""
+        return max(0, round(self.get(STAMP_IN_FRAMES) - self.stamp_s() * self.get(cv2.CAP_PROP_FPS)))
 
     def go_to(self, stamp_s: float) -> None:
         with self._lock:

@@ -40,6 +40,7 @@ _BEHIND_KEY = 17  # frames behind a key frame from which on OpenCV, which goes b
 _FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
+_MATROSKA = b"\x1aE\xdf\xa3"  # the first bytes of such a file
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
 
 
@@ -71,6 +72,8 @@ class FileSource(VideoSource):
                     )
                 self._own_fps = capture.fps()
                 count = capture.frame_count()
+                if count and self._states_its_end():
+                    count = max(1, count - capture.frames_before())
                 with self._packets() as packets:
                     is_stuck = self._reader is None and _is_stuck(capture, image, packets)
                     announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
@@ -100,6 +103,12 @@ class FileSource(VideoSource):
         if expected < 0.9 * count or (n - 1) * expected // n >= count:
             frames, _ = self._sample_in_order(n, count, reduce)
         return frames
+
+    def _states_its_end(self) -> bool:
+        """Whether the stated length is the time at the end, as in Matroska: recorders that go on to another
+        file may let the clock go on."""
+        with open(self._path, "rb") as file:
+            return file.read(len(_MATROSKA)) == _MATROSKA
 
     def _expected_length(self) -> tuple[int, float]:
         """About how many frames there are, and seconds: as stated, or by the packets, as where a recorder was

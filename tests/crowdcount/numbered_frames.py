@@ -66,6 +66,19 @@ def write_interlaced(path: Path, count: int, codec: str = "mpeg2video", size_wh=
     return path
 
 
+def write_later(path: Path, source: Path, first_s: float) -> Path:
+    """Write a video again, as it is, with a clock that is at `first_s` when it begins; by PyAV."""
+    with av.open(str(source)) as video, av.open(path, "w") as later:
+        stream = video.streams.video[0]
+        copy = later.add_stream_from_template(stream)
+        for packet in video.demux(stream):
+            if packet.dts is not None:
+                shift = round(first_s / packet.time_base)
+                packet.pts, packet.dts, packet.stream = packet.pts + shift, packet.dts + shift, copy
+                later.mux(packet)
+    return path
+
+
 def write_images(folder: Path, count: int) -> list[Path]:
     paths = [folder / f"img{number}.png" for number in range(count)]
     for number, path in enumerate(paths):

@@ -34,6 +34,7 @@ from tests.crowdcount.numbered_frames import (
     summary,
     write_encoded,
     write_interlaced,
+    write_later,
     write_video,
 )
 
@@ -186,6 +187,41 @@ def test_rate_is_that_of_the_frames_where_a_mean_or_a_clock_is_announced(name, l
     times_s = np.arange(40) / 25
     times_s[30:] += 600 if name == "motion.mp4" else 0
     assert [frame.time_s for frame in frames] == pytest.approx(times_s)
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 11), reason="earlier versions do not tell a file's own stamps")
+@pytest.mark.parametrize("first_s", [0, 1.2, 600])
+def test_length_leaves_out_what_a_recorder_wrote_into_earlier_files(tmp_path, first_s, monkeypatch):
+    """Matroska states the time at its end, not how long it is."""
+    path = write_later(tmp_path / "2.mkv", write_video(tmp_path / "1.mkv", 200, "mp4v"), first_s)
+    passes, slots = [], files.FileSource._slots
+    monkeypatch.setattr(files.FileSource, "_slots", lambda *arguments: passes.append(1) or slots(*arguments))
+    with open_source(path) as source:
+        assert source.info.frame_count == 200
+        assert indices(source.sample(8)) == list(range(0, 200, 25))
+        assert len(passes) == 1
+        frames = list(source.frames())
+    assert indices(frames) == list(range(200))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(200) / 25)
+
+
+@pytest.mark.parametrize("first_s", [0.4, 600])
+@pytest.mark.parametrize("name", ["2.mp4", "2.mov", "2.ts"])
+def test_length_of_a_later_file_that_states_its_own(tmp_path, name, first_s):
+    first = write_encoded(tmp_path / "1.mp4", [draw(k) for k in range(30)])
+    path = write_later(tmp_path / name, first, first_s)
+    with open_source(path) as source:
+        assert source.info.frame_count == pytest.approx(30, abs=2)
+        assert indices(source.frames()) == list(range(30))
+
+
+@pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
+def test_length_of_a_later_interlaced_file(tmp_path):
+    path = write_later(tmp_path / "2.mkv", write_interlaced(tmp_path / "1.mp4", 40, "libx264", **FIELDS), 600)
+    with open_source(path) as source:
+        assert source.info.frame_count == 40
+        assert_numbered(list(source.frames()))
 
 
 def test_packets_that_are_fields_do_not_double_the_rate(monkeypatch):

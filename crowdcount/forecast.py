@@ -10,6 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
+from scipy.ndimage import binary_opening
 
 from models import BlockedKFold, FunctionalRegressor, blocked_quantile, count_interval, normalised_scores
 from models.functional import fill_gaps
@@ -24,7 +25,8 @@ from .storage import check_writable, refuse_foreign, refuse_to_replace
 MIN_PERIODS = 4
 #: Periods that the back-test predicts at most, the latest ones.
 TESTED_PERIODS = 10
-#: A period with counts in a smaller share of its steps is left out.
+#: A period with counts in a smaller share of its steps is left out; so is a step of the period with counts in
+#: a smaller share of the periods, as the hours in which a place is closed.
 LEAST_OBSERVED = 0.5
 #: The memory to learn from more goes with their square.
 MOST_PERIODS = 5000
@@ -49,7 +51,7 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, 
 
 @dataclass(frozen=True, eq=False)
 class CountSeries:
-    """Counts over time, in the order of time.
+    """Counts over time, in the order of time; ValueError for others, for none, and for what is no number.
 
     Attributes
     ----------
@@ -64,6 +66,15 @@ class CountSeries:
     counts: np.ndarray
     start: datetime | None
 
+    def __post_init__(self) -> None:
+        if not len(self.times_s) or len(self.times_s) != len(self.counts):
+            raise ValueError(f"expected as many times as counts, one or more, found {len(self.times_s)} and "
+                             f"{len(self.counts)}")  # fmt: skip
+        if not (np.isfinite(self.times_s).all() and np.isfinite(self.counts).all()):
+            raise ValueError("expected times and counts that are numbers; leave out what was not counted")
+        if (np.diff(self.times_s) < 0).any():
+            raise ValueError("expected counts in the order of time, found a time before the one ahead of it")
+
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
@@ -75,7 +86,8 @@ class Forecast:
         Beginnings of the steps, seconds since `start`.
     counts, low, high : (steps,) float64
         Mean count of each step, and the interval that held it in `level` of the steps of the back-test;
-        infinitely wide when too few periods were tested for that level.
+        infinitely wide when too few periods were tested for that level. NaN in steps that are not forecast,
+        as most periods have no counts there.
     start : datetime or None
     period_s : float
     history : (periods, steps) float64
@@ -104,7 +116,17 @@ class Forecast:
 
     @property
     def has_interval(self) -> bool:
-        return bool(np.isfinite(self.high).all())
+        return not np.isinf(self.high).any()
+
+    @property
+    def known_counts(self) -> np.ndarray:
+        """The counts of the steps that are forecast."""
+        return self.counts[np.isfinite(self.counts)]
+
+    @property
+    def n_counted(self) -> int:
+        """Number of past periods in which anything was counted."""
+        return int(np.isfinite(self.history).any(axis=1).sum())
 
 
 def parse_period(text: str) -> float:
@@ -206,8 +228,14 @@ def forecast(
     ------
     DatasetError
         When there are too few periods, or too few counts in the last one.
+    ValueError
+        When period, steps or level are none.
     """
-    history, end_s = _periods(series, period_s, steps)
+    if not (0 < period_s < math.inf and steps >= 2 and 0 < level < 1):
+        raise ValueError("expected a period of more than 0 s, two steps or more and a level between 0 and 1, "
+                         f"found {period_s}, {steps} and {level}")  # fmt: skip
+    every_step, is_open, end_s = _periods(series, period_s, steps)
+    history = every_step[:, is_open]
     cycle = _cycle(period_s)
     origins = range(max(3, len(history) - TESTED_PERIODS), len(history))
     tested = {}
@@ -225,27 +253,28 @@ def forecast(
     scores = [normalised_scores(history[k], found["forecast"]) for k, found in tested.items()]
     quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
     show("forecast", 0, None, None)
-    counts, settings = _forecast(history, cycle)
+    counts = np.full(steps, np.nan)
+    counts[is_open], settings = _forecast(history, cycle)
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
     times_s = end_s + period_s / steps * np.arange(steps)
     return Forecast(
-        times_s, counts, low, high, series.start, period_s, history, errors, len(tested), settings
+        times_s, counts, low, high, series.start, period_s, every_step, errors, len(tested), settings
     )
 
 
-def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarray, float]:
-    """Mean counts of the steps of the whole periods (periods, steps), and the time at which they end."""
+def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Mean counts of the steps of the whole periods (periods, steps), which steps have them in periods enough
+    to be forecast (steps,), and the time at which the periods end.
+
+    A period is whole when the counts begin before the first step that most periods have counts in.
+    """
     times_s = series.times_s
     gaps = np.diff(times_s)
     step_s = period_s / steps
     between_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.0
     end_s = times_s[-1] + between_s
     length_s = end_s - times_s[0]
-    n_periods = math.floor(length_s / period_s + 1e-6)
-    if n_periods < MIN_PERIODS:
-        raise DatasetError(f"expected counts over at least {MIN_PERIODS} periods of {length_text(period_s)}, "
-                           f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
-                           "--period")  # fmt: skip
+    n_periods = math.ceil(length_s / period_s - 1e-6)
     if n_periods * steps > MOST_STEPS:
         raise DatasetError(f"expected {MOST_STEPS:,} steps at most, found {n_periods * steps:.3g} from "
                            f"{times_s[0]:g} to {times_s[-1]:g} s; correct these times, or choose a longer "
@@ -255,16 +284,34 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
                            f"{length_text(length_s)} of them; choose a longer --period, or give fewer "
                            "counts")  # fmt: skip
     before_end = np.ceil((end_s - times_s) / step_s - 1e-6).astype(int)
-    step = n_periods * steps - before_end
-    inside = (step >= 0) & (step < n_periods * steps)
-    sums = np.bincount(step[inside], series.counts[inside], n_periods * steps)
-    numbers = np.bincount(step[inside], minlength=n_periods * steps)
+    step = np.clip(n_periods * steps - before_end, 0, n_periods * steps - 1)
+    sums = np.bincount(step, series.counts, n_periods * steps)
+    numbers = np.bincount(step, minlength=n_periods * steps)
     means = np.divide(sums, numbers, out=np.full(len(sums), np.nan), where=numbers > 0)
     history = means.reshape(n_periods, steps)
-    if _observed(history[-1]) < LEAST_OBSERVED:
-        raise DatasetError(f"the last period has counts in only {_observed(history[-1]):.0%} of its {steps} "
-                           "steps; choose a longer --period or fewer --steps")  # fmt: skip
-    return history, float(end_s)
+    is_open = _open_steps(history, between_s / step_s)
+    if is_open.any() and step[0] > np.argmax(is_open):
+        history = history[1:]
+    if len(history) < MIN_PERIODS:
+        raise DatasetError(f"expected counts over at least {MIN_PERIODS} periods of {length_text(period_s)}, "
+                           f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
+                           "--period")  # fmt: skip
+    if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
+        raise DatasetError(f"the last period has counts in only {observed:.0%} of the {is_open.sum()} steps "
+                           "in which most periods have some; count what is missing, or give counts up to an "
+                           "earlier end")  # fmt: skip
+    return history, is_open, float(end_s)
+
+
+def _open_steps(history: np.ndarray, between: float) -> np.ndarray:
+    """Which steps (steps,) have counts in enough of the periods (periods, steps) that have any.
+
+    So have those between them that are missed as counts are made but every `between` steps.
+    """
+    counted = np.isfinite(history)
+    is_closed = counted[counted.any(axis=1)].mean(axis=0) < LEAST_OBSERVED
+    gap = np.ones(min(math.floor(between + 1e-6), len(is_closed)) + 1)
+    return ~binary_opening(np.tile(is_closed, 3), gap)[len(is_closed) : 2 * len(is_closed)]
 
 
 def _observed(curve: np.ndarray) -> float:

@@ -295,13 +295,16 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     """What a forecast and its back-test found, for people."""
     from .forecast import length_text
 
+    known = made.known_counts
     lines = [
-        f"the next {length_text(made.period_s)}, after {len(made.history)} such periods: mean "
-        f"{made.counts.mean():.1f} people, peak {made.counts.max():.1f}",
+        f"the next {length_text(made.period_s)}, after {plural(made.n_counted, 'such period')} with counts: "
+        f"mean {known.mean():.1f} people, peak {known.max():.1f}",
         f"chosen by cross-validation: {made.settings}",
         f"mean absolute error in the back-test on {plural(made.n_tested, 'period')}:",
         *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
     ]
+    if n_unknown := len(made.counts) - len(known):
+        lines.append(f"not forecast: {plural(n_unknown, 'step')} in which most periods have no counts")
     if not made.has_interval:
         tested = plural(made.n_tested, "tested period")
         lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")

@@ -22,7 +22,7 @@ from crowdcount.forecast import (
     parse_period,
 )
 from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
-from crowdcount.terminal import Terminal
+from crowdcount.terminal import Terminal, forecast_report
 from samples.counts import write_counts
 
 MIDNIGHT = datetime(2024, 3, 4)
@@ -48,8 +48,10 @@ def levels(days, seed=0):
 
 
 def series_of(curves, step_s=3600.0):
+    """Counts of every step, but for those that are NaN."""
     counts = np.concatenate(curves)
-    return CountSeries(np.arange(len(counts)) * step_s, counts, MIDNIGHT)
+    counted = np.isfinite(counts)
+    return CountSeries(np.flatnonzero(counted) * step_s, counts[counted], MIDNIGHT)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
@@ -148,6 +150,68 @@ def test_a_period_without_counts_is_left_out():
     np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
 
 
+@pytest.mark.parametrize(("first", "last"), [(8, 18), (6, 19)])
+def test_the_hours_in_which_a_place_is_closed_are_not_forecast(first, last):
+    """As its camera counts then: 10 hours of the day, or 13. The first day is whole, too."""
+    curves = np.tile(WAVE, (6, 1))
+    hours = np.arange(24)
+    curves[:, (hours < first) | (hours >= last)] = np.nan
+    made = forecast(series_of(curves), steps=24)
+    at = (hours + last) % 24  # the day that ends with the counts
+    is_open = (at >= first) & (at < last)
+    assert made.times_s[0] == 5 * DAY_S + last * 3600
+    np.testing.assert_allclose(made.counts[is_open], WAVE[at[is_open]], atol=1e-3)
+    for unknown in (made.counts, made.low, made.high):
+        assert np.isnan(unknown[~is_open]).all()
+    assert made.history.shape == (6, 24)
+    assert made.errors["forecast"] < 1e-3
+    assert f"not forecast: {24 - (last - first)} steps in which most" in "\n".join(forecast_report(made, []))
+
+
+def test_hours_in_which_a_place_is_open_on_few_days_are_not_forecast():
+    curves = np.tile(WAVE, (8, 1))
+    curves[:, 20:] = np.nan
+    curves[::4, 20:22] = 50.0
+    made = forecast(series_of([*curves, WAVE[:20]]), steps=24)
+    assert np.isnan(made.counts[:4]).all()
+    assert made.counts[4:].max() < 36
+
+
+def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
+    made = forecast(series_of(np.tile(WAVE, (6, 1))), steps=48)
+    assert np.isfinite(made.counts).all()
+    np.testing.assert_allclose(made.counts[::2], WAVE, atol=1e-3)
+    assert "not forecast" not in "\n".join(forecast_report(made, []))
+
+
+def test_a_last_day_with_few_counts_is_told():
+    curves = np.tile(WAVE, (6, 1))
+    curves[-1, :20] = np.nan
+    with pytest.raises(DatasetError, match="the last period has counts in only 17% of the 24 steps"):
+        forecast(series_of(curves), steps=24)
+
+
+@pytest.mark.parametrize(
+    ("times_s", "counts", "problem"),
+    [
+        ([], [], "one or more, found 0 and 0"),
+        ([0, 1], [1], "found 2 and 1"),
+        ([0, np.nan], [1, 2], "that are numbers"),
+        ([0, 1], [1, np.inf], "that are numbers"),
+        ([0, 2, 1], [1, 2, 3], "order of time"),
+    ],
+)
+def test_no_series_is_refused_at_once(times_s, counts, problem):
+    with pytest.raises(ValueError, match=problem):
+        CountSeries(np.array(times_s, float), np.array(counts, float), None)
+
+
+@pytest.mark.parametrize("wrong", [{"period_s": 0}, {"period_s": np.inf}, {"steps": 1}, {"level": 1}])
+def test_what_is_no_setting_is_refused_at_once(wrong):
+    with pytest.raises(ValueError, match="two steps or more and a level between 0 and 1"):
+        forecast(series_of(np.tile(WAVE, (6, 1))), **wrong)
+
+
 @pytest.mark.parametrize("flag", ["learning", "blank", "frozen"])
 def test_counts_of_frames_that_show_nothing_are_left_out(tmp_path, flag):
     counts, flags = np.tile(WAVE, 8), [()] * 192
@@ -204,7 +268,7 @@ def test_wrong_files_are_named(tmp_path):
     with pytest.raises(DatasetError, match=r"found 1\.73e\+11 from 0 to 3600 s; correct these times"):
         forecast(whole, 1e-6, 24)
     sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
-    with pytest.raises(DatasetError, match=r"only 4% of its 48 steps"):
+    with pytest.raises(DatasetError, match=r"only 4% of the 48 steps"):
         forecast(sparse)
     day = series_of([np.ones(86_400)], step_s=1.0)
     with pytest.raises(DatasetError, match=r"at most 5,000 periods of 1 s, found 1 d of them"):

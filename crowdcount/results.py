@@ -322,12 +322,12 @@ def time_cells(time_s: float, start_time: datetime | None) -> dict:
 def clock(seconds: float, decimals: int = 0) -> str:
     """Time since the start as h:mm:ss.
 
-    >>> clock(3725.26, 1), clock(3599.6)
-    ('1:02:05.3', '1:00:00')
+    >>> clock(3725.26, 1), clock(3599.6), clock(-90)
+    ('1:02:05.3', '1:00:00', '-0:01:30')
     """
     ticks = round(seconds * 10**decimals)
-    whole, part = divmod(ticks, 10**decimals)
-    text = f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+    whole, part = divmod(abs(ticks), 10**decimals)
+    text = f"{'-' * (ticks < 0)}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
     return f"{text}.{part:0{decimals}}" if decimals else text
 
 

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,6 +29,9 @@ from .measuring import FeatureTable, Progress, check_labels, counts_by_number, c
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .regressors import KERNELS, HuberLossSetting, Setting
 from .training_range import usual_outside
+
+#: What a model may learn.
+TARGETS = ("count", "profile")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +175,15 @@ def train(
     DatasetError
         When there are too few labels (or, for RBF kernels, too many), or the frames asked for are not there.
     ValueError
-        When there is no such regressor, or it does not take the kernel.
+        When there is no such regressor, kernel or target, the regressor does not take the kernel, or the
+        level is no share.
     VideoError, SceneError, OutputError
     """
-    known = KERNELS.get(kernel, {})
-    if regressor not in known:
-        raise ValueError(f"expected a regressor of {', '.join(known)}, found {regressor!r}")
+    _check_choice("kernel", kernel, KERNELS)
+    _check_choice("regressor", regressor, KERNELS[kernel])
+    _check_choice("target", target, TARGETS)
+    if not 0 < level < 1:
+        raise ValueError(f"expected a level between 0 and 1, found {level}")
     if target == "profile" and dataset.points is None and dataset.boxes is None:
         raise DatasetError(
             f"{dataset.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
@@ -315,6 +322,11 @@ def evaluate(
         table.camera_moved,
         time.perf_counter() - began,
     )
+
+
+def _check_choice(name: str, found: str, known: Iterable[str]) -> None:
+    if found not in known:
+        raise ValueError(f"expected a {name} of {', '.join(known)}, found {found!r}")
 
 
 def _people_in_cells(table: FeatureTable, dataset: Dataset) -> np.ndarray | None:

@@ -223,9 +223,20 @@ class TestTrain:
         assert setting.from_pixels is setting
         assert not setting.by_grid
 
-    def test_an_unknown_regressor_is_an_error(self, linear):
-        with pytest.raises(ValueError, match="expected a regressor of hlr, r3, found 'magic'"):
-            train(linear, regressor="magic")
+    @pytest.mark.parametrize(
+        ("wrong", "told"),
+        [
+            ({"regressor": "magic"}, "expected a regressor of hlr, r3, found 'magic'"),
+            ({"kernel": "rbf", "regressor": "r3"}, "expected a regressor of hlr, found 'r3'"),
+            ({"kernel": "cubic"}, "expected a kernel of poly, rbf, found 'cubic'"),
+            ({"target": "Profile"}, "expected a target of count, profile, found 'Profile'"),
+            ({"level": 1}, "expected a level between 0 and 1, found 1"),
+        ],
+    )
+    def test_an_unknown_choice_is_an_error(self, linear, wrong, told, monkeypatch):
+        monkeypatch.setattr("crowdcount.learning.training.measure_labelled", None)  # told before any work
+        with pytest.raises(ValueError, match=told):
+            train(linear, **wrong)
 
     def test_too_few_labels_are_an_error(self, linear):
         counts = linear.counts.copy()

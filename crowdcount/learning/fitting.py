@@ -135,6 +135,8 @@ class Fitting:
                     setting = setting.from_pixels
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
+                if any(setting == one.setting for one in judged):  # a later question may ask it again
+                    continue
                 judged.append(self.validated(setting))
                 if best is None or judged[-1].metrics.mae < best.metrics.mae:
                     best = judged[-1]

@@ -223,6 +223,23 @@ class TestTrain:
         assert setting.from_pixels is setting
         assert not setting.by_grid
 
+    def test_no_setting_is_judged_twice_where_pruning_wins(self, linear, monkeypatch):
+        """Or it would count twice in a mean of good ones."""
+        random = np.random.default_rng(1)
+        counts = linear.counts.copy()
+        counts[random.choice(200, 30, replace=False)] *= 3
+        judged, validated = [], Fitting.validated
+
+        def spy(fitting, setting):
+            judged.append(setting)
+            return validated(fitting, setting)
+
+        monkeypatch.setattr(Fitting, "validated", spy)
+        training = train(table(counts, linear.features))
+        assert training.setting.n_refinements > 0
+        assert sum(setting.n_refinements > 0 for setting in judged) > 2
+        assert len(judged) == len(set(judged))
+
     @pytest.mark.parametrize(
         ("wrong", "told"),
         [

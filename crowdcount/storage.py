@@ -462,9 +462,9 @@ def csv_rows(path: Path, *kinds: Sequence[str]) -> tuple[list[str], Iterator[tup
 def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
 
-    Where the first line holds no comma, semicolons or tabs separate, as in many countries. Between
-    semicolons, numbers may have a decimal comma; it is given as a point. What is not UTF-8 is UTF-16 with
-    its mark, or Windows-1252.
+    Where the first line holds no comma, semicolons or tabs separate, as in many countries; or what a line
+    `sep=;` before it tells a spreadsheet. Between semicolons, numbers may have a decimal comma; it is given
+    as a point. What is not UTF-8 is UTF-16 with its mark, or Windows-1252.
 
     DatasetError when it is no such text; with the number of the line where a quotation mark is not closed,
     which would swallow the lines up to the next one.
@@ -473,14 +473,17 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         with input_errors(path, DatasetError):
             text = _text(path)
+        told = re.match(r"sep=([,;\t])\s*$", text, re.IGNORECASE | re.MULTILINE)
         first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = next((mark for mark in ",;\t" if mark in first), ",")
+        delimiter = told[1] if told else next((mark for mark in ",;\t" if mark in first), ",")
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         for cells in lines:
             done = lines.line_num
+            if told and done == 1:
+                continue
             if any(cell.strip() for cell in cells):
                 if delimiter == ";":
-                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*%?\s*)$", r"\1.\2", cell) for cell in cells]
+                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*[%s]?\s*)$", r"\1.\2", cell) for cell in cells]
                 yield done, cells
     except (UnicodeDecodeError, csv.Error) as error:
         place = f" from line {done + 1} on, where a quotation mark may be left open" if done else ""

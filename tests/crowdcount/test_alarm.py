@@ -108,6 +108,12 @@ def test_a_row_for_each_operator_and_stretch(tmp_path):
     np.testing.assert_array_equal(calls.votes, [1, 1, 0.5, 0.5, 0, 0, *[np.nan] * 4])
 
 
+def test_seconds_may_have_a_decimal_comma_between_semicolons(tmp_path):
+    calls = assigned(tmp_path, "start;end;call;share\n0;0,4s;crowded;\n0,4s;0,8s;;30,5%\n")
+    np.testing.assert_array_equal(calls.votes[:5], [1, 1, 1, 1, np.nan])
+    np.testing.assert_allclose(calls.shares[4:8], 0.305)
+
+
 def test_shares_of_stretches_stand_behind_votes(tmp_path):
     calls = assigned(tmp_path, "frame,start,end,call,share\n,0,4,,30%\n,2,6,,0.5\n1,,,crowded,\n")
     np.testing.assert_allclose(calls.shares, [0.3, 0.3, 0.4, 0.4, 0.5, 0.5, *[np.nan] * 4])

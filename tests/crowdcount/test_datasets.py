@@ -395,6 +395,13 @@ class TestCountsFile:
         labels.write_bytes("Frame;Count;Gezählt von\r\n1;2,5;Jörg\r\n3;4;\r\n".encode(encoding))
         np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:4], [NAN, 2.5, NAN, 4])
 
+    @pytest.mark.parametrize("told", ["sep=;", "SEP=; "])
+    def test_the_separator_that_a_line_tells_a_spreadsheet(self, clip, tmp_path, told):
+        labels = write(tmp_path / "labels.csv", told, "frame;count;seen, by whom", "1;2,5;Jo, Al", "3;4;")
+        np.testing.assert_array_equal(load_dataset(clip, counts=labels).counts[:4], [NAN, 2.5, NAN, 4])
+        wrong = write(tmp_path / "wrong.csv", told, "frame;count", "1;many")
+        refused(clip, counts=wrong, said="line 3: expected a count of 0 or more, or a blank, found 'many'")
+
     @pytest.mark.parametrize("lines", [["frame,count", '1,"1,200"'], ["frame\tcount", "1\t1,200"]])
     def test_a_comma_is_a_decimal_mark_between_semicolons_only(self, clip, tmp_path, lines):
         labels = write(tmp_path / "labels.csv", *lines)

@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,9 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     """Draw the counts over time with their interval, and the stretches that carry flags.
 
     Of more than 2,000 frames, neighbouring ones are drawn together: the mean and the range of their counts.
-    Frames without a count leave a gap. Right- and left-moving people are lines of their own, where they were
-    counted. Below, where profiles are given, a heat strip shows the density of
-    people over the depth of the scene.
+    Frames without a count leave a gap, and so does a pause of a recorder. Right- and left-moving people are
+    lines of their own, where they were counted. Below, where profiles are given, a heat strip shows the
+    density of people over the depth of the scene.
 
     Parameters
     ----------
@@ -63,6 +64,8 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         heights.append(0.12 + 0.2 * len(flags))
     figure = _figure(path, 0.2 + sum(heights))
+    summary = _summary(results, start_time)
+    results, profiles = _with_pauses(results, profiles)
 
     times_s = np.array([row.time_s for row in results], np.float64)
     values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
@@ -79,7 +82,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    axes[0].set_title(_summary(results, start_time), loc="left", fontsize=9, color=_GREY)
+    axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
     _save(figure, path, title)
 
 
@@ -198,6 +201,26 @@ def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         return np.add.reduceat(np.where(known, values, 0), starts) / np.add.reduceat(
             known, starts, dtype=np.int64)
+
+
+def _with_pauses(results: Sequence[FrameCount], profiles: Sequence["Profile | None"]):
+    """The same with rows without a count in each pause that can be seen: enough to fill one of `_groups`."""
+    gaps_s = np.diff([row.time_s for row in results])
+    if not len(gaps_s):
+        return results, profiles
+    pauses = np.flatnonzero(gaps_s > max(10 * np.median(gaps_s), gaps_s.sum() / 100)) + 1
+    n_empty = 3 * math.ceil(2 * len(results) / _MOST_POINTS)
+    drawn, shown = [], []
+    for begin, end in pairwise([0, *pauses, len(results)]):
+        drawn += results[begin:end]
+        shown += profiles[begin:end]
+        if end < len(results):
+            last, next_s = results[end - 1], results[end].time_s
+            # But the first lie at the pause's end, where a group of empty rows and real ones is drawn.
+            for time_s in [last.time_s + np.median(gaps_s)] + [next_s] * (n_empty - 1):
+                drawn.append(FrameCount(last.frame, time_s, math.nan, math.nan, math.nan))
+            shown += [None] * n_empty if profiles else []
+    return drawn, shown
 
 
 def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:

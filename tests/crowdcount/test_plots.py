@@ -67,6 +67,24 @@ class TestPlot:
         assert starts.sum() == 100
         assert (blue & ~dark)[100:].any(axis=0).sum() > 200  # the intervals
 
+    @pytest.mark.parametrize("n", [500, 50_000])
+    def test_a_pause_of_the_recorder_leaves_a_gap(self, tmp_path, n):
+        """As a night between two days; what was flagged before it ends with it."""
+        results = rows(n)
+        half, pause_s = n // 2, n / 25
+        results[half:] = [FrameCount(k, k / 25 + pause_s, 5.0, 4.0, 6.0) for k in range(half, n)]
+        results[half - 1] = FrameCount(half - 1, (half - 1) / 25, 5.0, 4.0, 6.0, ("camera_moved",))
+        _, blue, amber = plotted(tmp_path / "a.png", results)
+        columns = np.flatnonzero(blue[100:600].any(axis=0))
+        assert np.diff(columns).max() / np.ptp(columns) == pytest.approx(0.5, abs=0.01)
+        assert np.ptp(np.flatnonzero(amber.any(axis=0))) < 10
+        assert f"mean 5.0, peak 5.0 at 0:00:00.0, {n:,} frames" in texts(tmp_path / "a.svg", results)
+
+    def test_frames_left_out_here_and_there_are_no_pause(self, tmp_path):
+        results = [row for k, row in enumerate(rows(2000)) if k % 97]
+        _, blue, _ = plotted(tmp_path / "a.png", results)
+        assert np.diff(np.flatnonzero(blue[100:].any(axis=0))).max() == 1
+
     def test_the_interval_of_a_single_frame(self, tmp_path):
         _, blue, _ = plotted(tmp_path / "a.png", rows(1))
         assert blue[100:].any(axis=1).sum() > 50

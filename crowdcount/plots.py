@@ -181,7 +181,12 @@ def _save(figure, path: str | Path, title: str) -> None:
 
 def _groups(n: int) -> np.ndarray:
     """Where the groups of neighbouring frames begin that are drawn together: single ones, unless many."""
-    return np.arange(0, n, math.ceil(2 * n / _MOST_POINTS) if n > _MOST_POINTS else 1)
+    return np.arange(0, n, _group_size(n) if n > _MOST_POINTS else 1)
+
+
+def _group_size(n: int) -> int:
+    """How many of n neighbouring frames are drawn together where there are too many to draw each."""
+    return math.ceil(2 * n / _MOST_POINTS)
 
 
 def dots(values: Sequence[float]) -> dict[str, object]:
@@ -204,20 +209,22 @@ def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def _with_pauses(results: Sequence[FrameCount], profiles: Sequence["Profile | None"]):
-    """The same with rows without a count in each pause that can be seen: enough to fill one of `_groups`."""
+    """The same with rows without a count in each pause that can be seen: enough to fill one of `_groups`,
+    wherever that begins, though the rows make groups larger."""
     gaps_s = np.diff([row.time_s for row in results])
     if not len(gaps_s):
         return results, profiles
-    pauses = np.flatnonzero(gaps_s > max(10 * np.median(gaps_s), gaps_s.sum() / 100)) + 1
-    n_empty = 3 * math.ceil(2 * len(results) / _MOST_POINTS)
+    step_s = np.median(gaps_s)
+    pauses = np.flatnonzero(gaps_s > max(10 * step_s, gaps_s.sum() / 100)) + 1
+    n_empty = 3 * _group_size(len(results))
     drawn, shown = [], []
     for begin, end in pairwise([0, *pauses, len(results)]):
         drawn += results[begin:end]
         shown += profiles[begin:end]
         if end < len(results):
             last, next_s = results[end - 1], results[end].time_s
-            # But the first lie at the pause's end, where a group of empty rows and real ones is drawn.
-            for time_s in [last.time_s + np.median(gaps_s)] + [next_s] * (n_empty - 1):
+            # All but the first at its end: there a group of empty rows and the next real ones is drawn.
+            for time_s in [last.time_s + step_s] + [next_s] * (n_empty - 1):
                 drawn.append(FrameCount(last.frame, time_s, math.nan, math.nan, math.nan))
             shown += [None] * n_empty if profiles else []
     return drawn, shown

@@ -22,10 +22,15 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
 
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:
-        intervals = {"level": evaluation.level, "coverage": evaluation.coverage}
-        told = ("outside", "is_learnt", "camera_moved", "seconds")
-        facts = {name.removeprefix("is_"): getattr(evaluation, name) for name in told}
-        facts = {**asdict(evaluation.metrics), **intervals, **facts}
+        facts = {
+            **asdict(evaluation.metrics),
+            "level": evaluation.level,
+            "coverage": evaluation.coverage,
+            "outside": evaluation.outside,
+            "learnt": evaluation.is_learnt,
+            "camera_moved": evaluation.camera_moved,
+            "seconds": evaluation.seconds,
+        }
         print_result(json_line(facts))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

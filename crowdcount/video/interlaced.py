@@ -108,7 +108,7 @@ class InterlacedVideo:
             cv2.CAP_PROP_SAR_NUM: lambda: shape.numerator if shape else 0,
             cv2.CAP_PROP_SAR_DEN: lambda: shape.denominator if shape else 1,
             cv2.CAP_PROP_POS_MSEC: lambda: self._stamp_s() * 1000,
-            STAMP_IN_FRAMES: lambda: self._grabbed.pts * self._stream.time_base * fps,
+            STAMP_IN_FRAMES: lambda: (self._stamp_s() + self._origin * self._stream.time_base) * fps,
             cv2.CAP_PROP_LRF_HAS_KEY_FRAME: lambda: self._grabbed.is_keyframe,
             cv2.CAP_PROP_ORIENTATION_META: lambda: 0 if self._is_raw else self._grabbed.rotation % 360,
             INTERLACED: lambda: self._grabbed.interlaced_frame,

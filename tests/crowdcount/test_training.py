@@ -306,6 +306,9 @@ class TestTrain:
     def test_hardly_any_frame_like_the_training_ones_is_outside_its_range(self, linear):
         model = train(linear, frames="1-150").model
         assert model.is_outside(linear.features[150:]).mean() < 0.1
+        outside = model.outside(linear.features[150:]) > model.usual_outside
+        assert outside.mean() < 0.1
+        assert (model.outside(linear.features[150:] + 20) > model.usual_outside).all()
         assert model.is_outside(linear.features[150:] + 20).all()
 
     def test_fuller_frames_than_all_that_it_learnt_from_are_outside_its_range(self):

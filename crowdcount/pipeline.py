@@ -208,6 +208,10 @@ class Pipeline:
         or not; 0 where its length is unknown."""
         self._segmenter.learn([self.reduced(frame) for frame in frames_bgr], length_s)
 
+    def learns_anew(self, n_frames: int) -> bool:
+        """See `Segmenter.learns_anew`."""
+        return self._segmenter.learns_anew(n_frames)
+
     def resume(self, n_frames: int, kept_bgr: Iterable[np.ndarray]) -> None:
         """Go on in the middle of the footage: see `Segmenter.resume`; frames as `measure` takes them."""
         reduced, last = [], deque(maxlen=N_KEPT)

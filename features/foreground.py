@@ -265,6 +265,11 @@ class MedianBackground:
         """Go on as if `n_frames` frames had been seen, the last `n_kept` of those to be kept not yet."""
         self.n_frames = n_frames
         self._n_kept = n_frames // self._window_step - n_kept
+        self._due = max(self._due, self._n_kept + LEARNING_FRAMES)
+
+    def learns_anew(self, n_frames: int) -> bool:
+        """Whether what was just learnt, before any frame was seen, is learnt anew within so many."""
+        return n_frames // self._window_step >= self._due
 
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
@@ -594,6 +599,10 @@ class Segmenter:
         self._model, self._home = self._home, None
         self._light = self._light_in_turn = self._learning_for = None
         self._shaken = False
+
+    def learns_anew(self, n_frames: int) -> bool:
+        """Whether the scene just learnt is learnt anew within so many frames; if not, `resume` needs none."""
+        return self._model.learns_anew(n_frames)
 
     def resume(self, n_frames: int, kept_bgr: Sequence[np.ndarray]) -> None:
         """Go on, in the scene just learnt, as if `n_frames` frames had been applied.

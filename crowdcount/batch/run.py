@@ -14,13 +14,14 @@ from ..errors import BatchError, OutputError
 from ..model import load_model
 from ..results import import_parquet
 from ..scene import load_scene
+from ..stretches import WARM_UP_S
 from ..terminal import plural
 from ..video import Landmark
 from . import work
 from .catalogue import Catalogue, settings_digest
 from .engines import Engine, Finished, Progress
 from .plan import Video
-from .segments import LEAST_FRAME_BYTES, SEGMENT_S, WARM_UP_S, Cut, Segment, seams, segments
+from .segments import LEAST_FRAME_BYTES, SEGMENT_S, Cut, Segment, seams, segments
 from .work import Job, file_digest, task_of
 from .worker import Limits, Outcome
 

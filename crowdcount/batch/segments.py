@@ -14,12 +14,11 @@ from typing import NamedTuple
 from features.foreground import kept_frames, look_step
 
 from ..smoothing import SMOOTHING_S, stride
+from ..stretches import warm_up_frames
 from ..video import Landmark
 
-#: A video is cut into parts of this length, seconds, when it is half as long again …
+#: A video is cut into parts of this length, seconds, when it is half as long again.
 SEGMENT_S = 900.0
-#: … and each but the first looks at so many seconds before it.
-WARM_UP_S = 10.0
 
 #: Of each frame a video holds at least so many: to plan for the frames that damaged ones state took minutes.
 LEAST_FRAME_BYTES = 8
@@ -83,7 +82,7 @@ def seams(
     every *= stride(fps / every)  # from here on those of them that are estimated
     step = every * look_step(fps / every)
     length = step * max(1, round(segment_s * fps / step))
-    warm_up = step * math.ceil(max(warm_up_s, SMOOTHING_S) * fps / step)
+    warm_up = warm_up_frames(max(warm_up_s, SMOOTHING_S), fps, every)
     n_segments = max(1, math.floor(frame_count / length + 0.5))
     firsts = [k * length for k in range(1, n_segments)]
     starts = [max(0, first - warm_up) for first in firsts]

@@ -1,6 +1,7 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ..overview import Overview
 from ..pipeline import Pipeline
 from ..scene import Scene, import_scene, view_arrays, view_of
 from ..smoothing import Looks, reach, smoothed, stride
+from ..stretches import Stretch, stretches
 from ..video import Position, spread
 from .cache import kept
 from .datasets import Dataset
@@ -30,6 +32,8 @@ from .witnesses import behind_people
 #: twice the height: Mall's dense crowd would be counted 6 % worse (docs/decisions/2026-11-22-sharpness.md).
 MOST_COPIES = 200
 _GOLDEN = 0.618034
+#: Frames without a label take part in a training if no more than so many are decoded for them alone.
+MOST_FOR_OTHERS = 20_000
 #: Is told how many frames are measured, and of how many.
 Progress = Callable[[int, int], None]
 
@@ -225,7 +229,9 @@ def measure(
                 if view is not None:
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
-            return _measured(source, taught, wanted, copied, step, progress) | view_arrays(taught.view)
+            needed = wanted if model is not None else wanted & np.isfinite(dataset.counts)
+            chosen, parts = _reached(source, taught, wanted, needed, step)
+            return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
 
         settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
@@ -281,40 +287,53 @@ def _by_frame(features: np.ndarray) -> np.ndarray:
     return features.reshape(len(features), -1)
 
 
-def _measured(source, pipeline, wanted, copied, step, progress) -> dict[str, np.ndarray]:
-    """What is measured of the frames from the first wanted to the last, about one in `step` of them.
+def _reached(source, pipeline, wanted, needed, step) -> tuple[np.ndarray, list[Stretch]]:
+    """Which frames to measure, (n,) bool, and in which stretches of the footage: those that are wanted, (n,)
+    bool, or where that would take `MOST_FOR_OTHERS` more, only those that are `needed`, (n,) bool."""
+    found = [
+        (rows, stretches(source, np.flatnonzero(rows).tolist(), step, pipeline)) for rows in (wanted, needed)
+    ]
+    n_decoded, n_needed = (sum(part.n_decoded for part in parts) for _, parts in found)
+    return found[n_decoded - n_needed > MOST_FOR_OTHERS]
+
+
+def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str, np.ndarray]:
+    """What is measured of wanted frames, (n,) bool, in stretches of the footage; about one in `step` of them.
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), and which of them were
     `estimated` (n,) bool, not taken from the one before; where they are measured, those of both directions,
     `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the
     rows that are `copied` (k,).
     """
-    chosen = np.flatnonzero(wanted)
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
     rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
-    first = int(chosen[0]) // step * step  # where a pass over the whole footage looks too
-    looks = Looks(step)
-    span = Position(frame=first), Position(frame=int(chosen[-1]) + 1)
-    for frame in source.frames(*span, turns=looks.ahead):
-        if "undecodable" not in frame.flags:
-            is_due = looks.are_due(frame, pipeline)
-            if is_due:
-                if stands_for_wanted[frame.index]:
-                    measured = pipeline.measure(frame.image_bgr)
-                else:
-                    pipeline.pass_over(frame.image_bgr)
-            if wanted[frame.index]:
-                rows.append(frame.index)
-                times_s.append(frame.time_s)
-                estimated.append(is_due)
-                values.append(measured.features)
-                directed.append(measured.directed)
-            if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
-                sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
-                copies[frame.index] = pipeline.measure_again(sharpness)
-        if progress is not None:
-            progress(frame.index - first + 1, int(chosen[-1]) - first + 1)
+    done, total = 0, sum(part.end - part.start.frame for part in parts)
+    pipelines = [taught, *(deepcopy(taught) for _ in parts[1:])]
+    for part, pipeline in zip(parts, pipelines, strict=True):
+        if part.n_seen:
+            pipeline.resume(part.n_seen, (image for image in source.images(part.kept) if image is not None))
+        looks = Looks(step)
+        for frame in source.frames(part.start, Position(frame=part.end), turns=looks.ahead):
+            if "undecodable" not in frame.flags:
+                is_due = looks.are_due(frame, pipeline)
+                if is_due:
+                    if stands_for_wanted[frame.index]:
+                        measured = pipeline.measure(frame.image_bgr)
+                    else:
+                        pipeline.pass_over(frame.image_bgr)
+                if wanted[frame.index]:
+                    rows.append(frame.index)
+                    times_s.append(frame.time_s)
+                    estimated.append(is_due)
+                    values.append(measured.features)
+                    directed.append(measured.directed)
+                if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
+                    sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
+                    copies[frame.index] = pipeline.measure_again(sharpness)
+            done += 1
+            if progress is not None:
+                progress(done, total)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")

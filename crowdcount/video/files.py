@@ -17,7 +17,7 @@ from ..storage import input_errors
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import REORDER, SHORTEST_S, first_stamp, numbered
-from .positions import Landmark, Position
+from .positions import BEHIND_KEY, Landmark, Position
 from .source import (
     DEFAULT_FPS,
     Frame,
@@ -36,7 +36,6 @@ _FAILURES_AT_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an 
 _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
-_BEHIND_KEY = 17  # frames behind a key frame from which on OpenCV, which goes back by 16, seeks to that one
 _FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
@@ -324,10 +323,7 @@ def _advance(capture: Capture, stamp_s: float) -> bool:
 
 def _decoded_for(marks: Sequence[Landmark]) -> int:
     """About how many frames are decoded for the images of some landmarks behind the first."""
-    return sum(
-        mark.frame - (before.frame if before.frame >= mark.key else mark.key - _BEHIND_KEY)
-        for before, mark in itertools.pairwise(marks)
-    )
+    return sum(mark.decoded_after(before.frame) for before, mark in itertools.pairwise(marks))
 
 
 def _decoded_by_seeking(
@@ -335,12 +331,12 @@ def _decoded_by_seeking(
 ) -> float:
     """About how many frames are decoded to sample n of a file's `count` by seeking; inf without a second key
     frame, and where, wherever those are, it would be all."""
-    if n * _BEHIND_KEY >= count:
+    if n * BEHIND_KEY >= count:
         return math.inf
     with open_packets() as packets:
         spacing = _key_spacing(packets)
     with_key = min(1.0, count / n / spacing)  # share of the seeks that have a key frame within reach
-    return n * (with_key * _BEHIND_KEY + (1 - with_key) * (_BEHIND_KEY + spacing / 2))
+    return n * (with_key * BEHIND_KEY + (1 - with_key) * (BEHIND_KEY + spacing / 2))
 
 
 def _key_spacing(packets: Capture) -> float:
@@ -356,7 +352,7 @@ def _key_spacing(packets: Capture) -> float:
 def _behind_key_s(packets: Capture, wanted_s: float, reach_s: float) -> float:
     """A time, less than `reach_s` from a wanted one, to which a seek decodes little, as it is just behind a
     key frame; the wanted one where there is none."""
-    behind_s = _BEHIND_KEY / (packets.fps() or DEFAULT_FPS)
+    behind_s = BEHIND_KEY / (packets.fps() or DEFAULT_FPS)
     for from_s in (wanted_s, max(0, wanted_s - reach_s)):
         packets.go_to(from_s)
         while packets.grab() and (there_s := packets.stamp_s() + behind_s) < wanted_s + reach_s:

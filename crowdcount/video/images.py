@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import VideoError
 from ..storage import natural
-from .positions import Position
+from .positions import Landmark, Position
 from .source import Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, size_wh
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
@@ -47,7 +47,12 @@ class ImageSource(VideoSource):
                     break
         return frames
 
-    def _slots(self, start: Position | None) -> Iterator[Slot]:
+    def landmarks(self, indices: Sequence[int]) -> list[Landmark]:
+        self._check_open()
+        there = (index for index in indices if index < len(self._paths))
+        return [Landmark(index, self._time(index), key=index) for index in there]
+
+    def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
         for index, path in enumerate(self._paths):
             self._check_open()
             yield index, self._time(index), lambda path=path: _read_image(path)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from ..errors import VideoError
 
+#: Frames behind a key frame from which on OpenCV, which goes back by 16, seeks to that one.
+BEHIND_KEY = 17
+
 
 @dataclass(frozen=True)
 class Position:
@@ -38,6 +41,11 @@ class Landmark:
     def reached(self, index: int, time_s: float) -> bool:
         """Whether the frame with this index lies at or behind the place."""
         return index >= self.frame
+
+    def decoded_after(self, frame: int | None) -> int:
+        """About how many frames are decoded to get here from the one with this number; None: by a seek."""
+        is_on_the_way = frame is not None and frame >= self.key
+        return self.frame - (frame if is_on_the_way else self.key - BEHIND_KEY)
 
     def __str__(self) -> str:
         return f"frame {self.frame}"

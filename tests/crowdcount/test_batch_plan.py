@@ -15,10 +15,11 @@ import pytest
 
 from crowdcount.batch.containers import creation_time
 from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_videos
-from crowdcount.batch.segments import SEGMENT_S, WARM_UP_S, Segment, seams, segments
+from crowdcount.batch.segments import SEGMENT_S, Segment, seams, segments
 from crowdcount.commands.batch import batch
 from crowdcount.errors import BatchError
 from crowdcount.smoothing import SMOOTHING_S
+from crowdcount.stretches import WARM_UP_S
 from crowdcount.video import Landmark, open_source
 from features.foreground import look_step
 

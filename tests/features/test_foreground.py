@@ -387,6 +387,20 @@ class TestResuming:
         for frame in clip[260:]:
             np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)
 
+    def test_learns_once_of_what_was_kept(self, monkeypatch):
+        monkeypatch.setattr(foreground, "ABSORPTION_S", 30 / HIGH)  # every frame is kept
+        camera, learnings = Camera(), []
+        segmenter = learnt(HIGH, [camera() for _ in range(20)])
+        learn = foreground.MedianBackground._learn
+        monkeypatch.setattr(
+            foreground.MedianBackground, "_learn", lambda *given: learnings.append(1) or learn(*given)
+        )
+        segmenter.resume(1000, [camera() for _ in kept_frames(1000, HIGH)])
+        assert len(learnings) == 1
+        for k in range(1001, 1050):
+            segmenter.apply(camera())
+            assert len(learnings) == (1 if k < 1020 else 2)
+
     @pytest.mark.parametrize(
         ("length_s", "any_scene", "learnt_at"),
         [(0.0, False, [240, 360]), (24.1, False, [360]), (90.1, False, [240, 360]), (24.1, True, [240, 360])],

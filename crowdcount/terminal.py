@@ -146,11 +146,11 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     metrics = training.metrics
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
     unused = training.n_unlabelled and not training.setting.takes_unlabelled
-    labels = training.model.facts["labels"].values()
+    labels = [count for learnt in training.model.facts["labels"] for count in learnt.values()]
     unlabelled = f"{training.n_unlabelled} unlabelled frames{' (not used)' if unused else ''}"
     return [
         f"{model_path}: trained on {metrics.n} labelled ({min(labels):g} to {max(labels):g} people) "
-        f"and {unlabelled} in {training.seconds:.1f} s",
+        f"and {unlabelled}{_of_recordings(training)} in {training.seconds:.1f} s",
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
         *_interval(training),
@@ -159,6 +159,11 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         *([] if training.profile is None else _profile(training.profile)),
         *([] if training.directions is None else _directions(training.directions)),
     ]
+
+
+def _of_recordings(training: "Training") -> str:
+    n_recordings = len(training.model.facts["labels"])
+    return "" if n_recordings == 1 else f" of {n_recordings} recordings"
 
 
 def _averaged(training: "Training") -> str:
@@ -399,6 +404,7 @@ def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:
     lines = ["   frame    label  prediction  refinement"]
     lines += [
         f"{label.number:8d} {label.label:8.1f}  {label.prediction:10.1f}  {label.refinement:10d}"
+        f"{'' if label.recording is None else f'  {label.recording}'}"
         for label in removed[:LISTED_LABELS]
     ]
     if len(removed) > LISTED_LABELS:

@@ -8,7 +8,7 @@ from .common import dataset_options, json_line
 
 
 @click.command()
-@dataset_options
+@dataset_options()
 @click.option(
     "--output",
     "-o",

@@ -137,10 +137,22 @@ cache_option = click.option(
 )
 
 
-def dataset_options(command: Callable) -> Callable:
-    """What the commands that read a labelled data set have in common."""
-    options = [
-        click.argument("dataset"),
+def dataset_options(several: bool = False) -> Callable[[Callable], Callable]:
+    """What the commands that read a labelled data set have in common; or `several`, each with its counts."""
+
+    def add(command: Callable) -> Callable:
+        for option in reversed(_dataset_options(several)):
+            command = option(command)
+        return command
+
+    return add
+
+
+def _dataset_options(several: bool) -> list[Callable]:
+    return [
+        click.argument("datasets", metavar="DATASET...", nargs=-1, required=True)
+        if several
+        else click.argument("dataset"),
         click.option(
             "--frames",
             metavar="A-B",
@@ -149,8 +161,10 @@ def dataset_options(command: Callable) -> Callable:
         click.option(
             "--counts",
             metavar="FILE",
+            multiple=several,
+            type=click.Path() if several else str,  # several in the environment are separated as in PATH
             help="Counts of a video: CSV of frame (from 0) or time_s (also HH:MM:SS), and count; or dots, "
-            "one head a line: frame or time_s, x, y.",
+            "one head a line: frame or time_s, x, y." + (" One for each of several." if several else ""),
         ),
         click.option("--mot", metavar="FILE", help="People of a video: MOT Challenge ground truth."),
         click.option(
@@ -163,9 +177,6 @@ def dataset_options(command: Callable) -> Callable:
         click.option("--json", is_flag=True, help="Print the result as one line of JSON."),
         quiet_option,
     ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def json_line(content: dict) -> str:

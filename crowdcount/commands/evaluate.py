@@ -8,7 +8,7 @@ from .common import dataset_options, json_line, model_option
 
 
 @click.command()
-@dataset_options
+@dataset_options()
 @model_option("Model file to judge; by default the bundled one.")
 def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options) -> None:
     """Measure a model's errors on DATASET.

@@ -9,7 +9,7 @@ from .common import dataset_options, json_line
 
 @click.command()
 @click.argument("model", metavar="MODEL")
-@dataset_options
+@dataset_options()
 @click.option(
     "--output",
     "-o",

@@ -8,7 +8,7 @@ from .common import LEVEL, dataset_options, json_line, model_option
 
 
 @click.command()
-@dataset_options
+@dataset_options(several=True)
 @model_option("Model file to write (.npz).", required=True)
 @click.option(
     "--regressor",
@@ -45,11 +45,12 @@ from .common import LEVEL, dataset_options, json_line, model_option
     help="Learn, besides, how many people move right and left: from the tracks of --mot, or from the columns "
     "right and left of --counts.",
 )
-def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
+def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **options) -> None:
     """Train a model on DATASET.
 
     DATASET is a Mall folder, a UCSD-style folder, a video or images with --counts or --mot, or a table of
-    ready-made features. Frames without a label take part as unlabelled ones.
+    ready-made features; or several recordings of one camera, with a --counts for each in their order. Frames
+    without a label take part as unlabelled ones.
     """
     from ..learning.jobs import train_model
     from ..results import print_result
@@ -57,7 +58,10 @@ def train(dataset: str, model: str, json: bool, quiet: bool, **options) -> None:
 
     if options["kernel"] == "rbf" and options["regressor"] != "hlr":
         raise click.UsageError("--kernel rbf goes with --regressor hlr; drop one of them")
-    training = train_model(dataset, model, watcher=Terminal(quiet), **options)
+    for name in ("mot", "annotated", "frames"):
+        if options[name] is not None and len(datasets) > 1:
+            raise click.UsageError(f"--{name} goes with one DATASET; give several with --counts alone")
+    training = train_model(datasets, model, watcher=Terminal(quiet), **options)
     if json:
         names = ("n_unlabelled", "block_biases", "seconds")
         facts = {name: getattr(training, name) for name in names} | asdict(training.setting)

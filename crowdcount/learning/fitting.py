@@ -58,12 +58,15 @@ class RemovedLabel:
         People as annotated, and as predicted by a model that has not seen the frame's block.
     refinement : int
         At which refinement (1, 2, …) the label went: the earlier, the odder.
+    recording : str or None
+        Name of the footage; None where all labels are of one.
     """
 
     number: int
     label: float
     prediction: float
     refinement: int
+    recording: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,7 @@ class Fitting:
         self.numbers = dataset.numbers[self._frames]
         self.labels = counts[self.labelled]
         self.folds = BlockedKFold(N_BLOCKS)
+        self._recordings = dataset.recordings
         self._features = table.features
         self._copies = table.copies or Copies(np.empty((0, table.features.shape[1])), np.empty(0, np.int64))
         self._counts = counts
@@ -229,7 +233,11 @@ class Fitting:
             removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
         removed = [
             RemovedLabel(
-                int(self.numbers[i]), float(self.labels[i]), float(predictions[i]), int(removed_at[i])
+                int(self.numbers[i]),
+                float(self.labels[i]),
+                float(predictions[i]),
+                int(removed_at[i]),
+                self._recordings[self._frames[i]] if self._recordings else None,
             )
             for i in np.flatnonzero(removed_at >= 0)
         ]
@@ -262,16 +270,17 @@ def measure_labelled(
     dataset: Dataset,
     frames: str | None = None,
     *,
+    least: int = MIN_LABELS,
     scene: Scene | None = None,
     directions: bool = False,
     with_copies: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> FeatureTable:
-    """Measure the frames asked for, of those without a label `MAX_UNLABELLED` at the most; enough for a
-    cross-validation must have one. See `train` and `measure`."""
+    """Measure the frames asked for, of those without a label `MAX_UNLABELLED` at the most; `least` or more,
+    by default enough for a cross-validation, must have one. See `train` and `measure`."""
     wanted = selected(dataset, frames)
-    check_labels(dataset, wanted, MIN_LABELS)
+    check_labels(dataset, wanted, least)
     unlabelled = np.flatnonzero(wanted & np.isnan(dataset.counts))
     wanted[unlabelled] = False
     wanted[_thinned(unlabelled)] = True
@@ -284,5 +293,5 @@ def measure_labelled(
         cache=cache,
         progress=progress,
     )
-    check_labels(dataset, table.rows, MIN_LABELS)
+    check_labels(dataset, table.rows, least)
     return table

@@ -99,26 +99,28 @@ def teaches_a_model(found: Sequence[Suggestion]) -> bool:
 
 
 def train_model(
-    path: str,
+    paths: Sequence[str],
     model_path: str | Path,
     *,
     scene: str | Path | None = None,
-    counts: str | Path | None = None,
+    counts: Sequence[str | Path] = (),
     mot: str | Path | None = None,
     annotated: str | None = None,
     watcher: Watcher,
     **options,
 ) -> Training:
-    """Train on a data set and save the model.
+    """Train on a data set, or on several recordings of one camera, and save the model.
 
     Parameters
     ----------
-    path : str
-        The data set; `counts`, `mot` and `annotated` as for `load_dataset`.
+    paths : sequence of str
+        The data set; or several, each with its file of `counts`.
     model_path : path
         Model file to write.
     scene : path, optional
         Scene file.
+    counts : sequence of path
+        `counts` of each for `load_dataset`; none or one for one data set, of which `mot` and `annotated` are.
     watcher : Watcher
     options
         regressor, kernel, frames, level, target, directions and cache, as for `train`.
@@ -127,10 +129,20 @@ def train_model(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    refuse_to_replace(model_path, path, scene, counts, mot)
+    refuse_to_replace(model_path, *paths, scene, *counts, mot)
     check_writable(model_path, MODEL_SUFFIXES)
-    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
-        training = train(dataset, scene=loaded_scene, progress=_measuring(show), **options)
+    if len(counts) != len(paths) and (counts or len(paths) > 1):
+        raise DatasetError(
+            f"expected one file of counts for each of {len(paths)} recordings, in their order, found "
+            f"{len(counts)}; give as many"
+        )
+    with watcher.progress() as show:
+        loaded_scene = None if scene is None else load_scene(scene)
+        datasets = [
+            _loaded(path, loaded_scene, loaded_scene, file, mot, annotated, watcher, show)
+            for path, file in zip(paths, counts or [None], strict=True)
+        ]
+        training = train(datasets, scene=loaded_scene, progress=_measuring(show), **options)
         training.model.save(model_path)
     return training
 
@@ -150,7 +162,9 @@ def evaluate_model(
 
     Parameters
     ----------
-    path, scene, counts, mot, annotated, watcher
+    path : str
+        The data set; `counts`, `mot` and `annotated` as for `load_dataset`.
+    scene, watcher
         As for `train_model`.
     model : path, optional
         Model file; the bundled model by default.
@@ -186,7 +200,7 @@ def audit_dataset(
     Parameters
     ----------
     path, scene, counts, mot, annotated, watcher
-        As for `train_model`.
+        As for `evaluate_model`.
     output : path, optional
         CSV file to write, or "-".
     html : path, optional
@@ -236,7 +250,7 @@ def recalibrate_model(
     output : path, optional
         Model file to write; by default `<stem>.recalibrated.npz` in the working folder.
     path, scene, counts, mot, annotated, watcher
-        As for `train_model`.
+        As for `evaluate_model`.
     options
         frames and cache, as for `recalibrate`.
 
@@ -343,14 +357,21 @@ def _opened(
     Without a file, dots and boxes count in the region of the scene that a model knows.
     """
     with watcher.progress() as show:
-        show(f"looking at {path}", 0, None, None)
         loaded_scene = None if scene is None else load_scene(scene)
-        dataset = load_dataset(
-            path, counts=counts, mot=mot, annotated=annotated, roi_scene=loaded_scene or known_scene
-        )
-        if scene is not None and dataset.source is None:
-            raise DatasetError(
-                f"{path} holds ready-made features, which no scene changes; drop --scene, or give footage"
-            )
-        watcher.loaded(dataset)
+        roi_scene = loaded_scene or known_scene
+        dataset = _loaded(path, loaded_scene, roi_scene, counts, mot, annotated, watcher, show)
         yield dataset, loaded_scene, show
+
+
+def _loaded(
+    path, scene: Scene | None, roi_scene: Scene | None, counts, mot, annotated, watcher: Watcher, show: Show
+) -> Dataset:
+    """A data set whose notes have been told; DatasetError where a scene that is given tells nothing."""
+    show(f"looking at {path}", 0, None, None)
+    dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=roi_scene)
+    if scene is not None and dataset.source is None:
+        raise DatasetError(
+            f"{path} holds ready-made features, which no scene changes; drop --scene, or give footage"
+        )
+    watcher.loaded(dataset)
+    return dataset

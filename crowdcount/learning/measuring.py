@@ -90,6 +90,13 @@ class FeatureTable:
     estimated: np.ndarray | None = None
     camera_moved: bool = False
 
+    def shows_another_view(self, scene: Scene | None) -> bool:
+        """Whether the frames were seen to be of another view than a scene knows, if it knows one."""
+        if scene is None or scene.view is None:
+            return False
+        seen = self.scene.view
+        return seen is None or not scene.view.is_shown_in(seen.image_bgr)
+
     def at(self, chosen: np.ndarray) -> "FeatureTable":
         """The table of some of its rows, (n,) bool or indices, without copies and directions."""
         def at(array: np.ndarray | None) -> np.ndarray | None:
@@ -140,11 +147,7 @@ def counts_of(
     labelled = wanted[table.rows]
     table, counts = table.at(labelled), counts[labelled]
     check_labels(dataset, table.rows, least)
-    if scene is None or scene.view is None:
-        return table, counts
-    seen = table.scene.view
-    moved = seen is None or not scene.view.is_shown_in(seen.image_bgr)
-    return replace(table, camera_moved=moved), counts
+    return replace(table, camera_moved=table.shows_another_view(scene)), counts
 
 
 def measure(
@@ -357,11 +360,19 @@ def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bo
     """Whether a model was trained or recalibrated on most of the labels of a table's rows: by its facts, it
     knows the same count of a frame of that number, in the same view. They tell little of its error on others.
     """
-    learnt = model.facts.get("labels")
-    if not isinstance(learnt, dict) or table.camera_moved:
+    if table.camera_moved:
         return False
     labels = counts_by_number(dataset, table.rows)
-    return 2 * sum(learnt.get(number) == count for number, count in labels.items()) > len(labels)
+    return any(
+        2 * sum(learnt.get(number) == count for number, count in labels.items()) > len(labels)
+        for learnt in learnt_counts(model)
+    )
+
+
+def learnt_counts(model: CounterModel) -> list[dict[str, float]]:
+    """The `counts_by_number` that a model's facts tell it has learnt from, of each recording."""
+    learnt = model.facts.get("labels", [])
+    return [one for one in (learnt if isinstance(learnt, list) else [learnt]) if isinstance(one, dict)]
 
 
 def counts_by_number(dataset: Dataset, rows: np.ndarray) -> dict[str, float]:

@@ -13,7 +13,7 @@ from models.recalibration import LEAST_SCALE
 from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
-from .measuring import Progress, counts_by_number, counts_of, has_learnt
+from .measuring import Progress, counts_by_number, counts_of, has_learnt, learnt_counts
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -104,9 +104,8 @@ def recalibrate(
     former = model.half_width(held_out)
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
-    learnt = counts_by_number(dataset, table.rows)
-    if isinstance(model.facts.get("labels"), dict):
-        learnt = model.facts["labels"] | learnt
+    known, given = learnt_counts(model), counts_by_number(dataset, table.rows)
+    learnt = [known[0] | given] if len(known) == 1 else [*known, given]
     corrected = replace(
         model.corrected(correction),
         quantile=max(quantile, former) if is_learnt else quantile,

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -23,10 +23,11 @@ from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
 from .directions import by_direction
-from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel, measure_labelled
+from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel
 from .local_counts import local_counts
 from .measuring import FeatureTable, Progress, check_labels, counts_by_number, counts_of, has_learnt
 from .profile_training import ProfileFit, fit_profile, label_profiles
+from .recordings import joined, measure_recordings
 from .regressors import KERNELS, HuberLossSetting, Setting
 from .training_range import usual_outside
 
@@ -132,7 +133,7 @@ class Evaluation:
 
 
 def train(
-    dataset: Dataset,
+    dataset: Dataset | Sequence[Dataset],
     *,
     regressor: str = "hlr",
     kernel: str = "poly",
@@ -148,15 +149,16 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset or sequence of Dataset
+        Several are recordings of one camera, of about one rate; see `measure_recordings`.
     regressor : str
         "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
     kernel : "poly" or "rbf"
         Quadratic kernels; or, for HLR, RBF kernels, which learn from the labelled frames alone: such a model
         keeps these and can be compressed (`crowdcount.learning.compression`).
     frames : str, optional
-        Frames "A-B,…" to train on, in the data set's own numbering; all by default. Those without a label
-        take part as unlabelled ones.
+        Frames "A-B,…" to train on, in the numbering of each data set; all by default. Those without a label
+        take part as unlabelled ones, where all that is reached at little cost: see `MOST_FOR_OTHERS`.
     scene : Scene, optional
         By default the data set's own, or one estimated from its footage.
     level : float
@@ -173,7 +175,8 @@ def train(
     Raises
     ------
     DatasetError
-        When there are too few labels (or, for RBF kernels, too many), or the frames asked for are not there.
+        When there are too few labels (or, for RBF kernels, too many, or several recordings), the frames asked
+        for are not there, or recordings do not go together.
     ValueError
         When there is no such regressor, kernel or target, the regressor does not take the kernel, or the
         level is no share.
@@ -184,14 +187,25 @@ def train(
     _check_choice("target", target, TARGETS)
     if not 0 < level < 1:
         raise ValueError(f"expected a level between 0 and 1, found {level}")
-    if target == "profile" and dataset.points is None and dataset.boxes is None:
+    datasets = [dataset] if isinstance(dataset, Dataset) else list(dataset)
+    if len(datasets) > 1 and kernel == "rbf":
         raise DatasetError(
-            f"{dataset.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
-            "dots (--counts) or on boxes (--mot)"
+            f"RBF kernels learn from one recording, found {len(datasets)}; take one, or quadratic kernels"
         )
+    if len(datasets) > 1 and directions and any(one.directed is None for one in datasets):
+        raise DatasetError(
+            "directions are learnt from several recordings where the counts of each have the columns right "
+            "and left; give these, or one recording"
+        )
+    for one in datasets:
+        if target == "profile" and one.points is None and one.boxes is None:
+            raise DatasetError(
+                f"{one.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
+                "dots (--counts) or on boxes (--mot)"
+            )
     began = time.perf_counter()
-    table = measure_labelled(
-        dataset,
+    tables = measure_recordings(
+        datasets,
         frames,
         scene=scene,
         directions=directions,
@@ -199,6 +213,11 @@ def train(
         cache=cache,
         progress=progress,
     )
+    learnt = [
+        counts_by_number(one, table.rows[np.isfinite(one.counts[table.rows])])
+        for one, table in zip(datasets, tables, strict=True)
+    ]
+    dataset, table = joined(datasets, tables)
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
     fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
@@ -227,7 +246,7 @@ def train(
         facts={
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
-            "labels": counts_by_number(dataset, table.rows[fitting.labelled]),
+            "labels": learnt,
             "cross_validation": asdict(best.metrics),
             "regressor": regressor,
             "kernel": kernel,

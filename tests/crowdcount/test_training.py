@@ -251,7 +251,7 @@ class TestTrain:
         ],
     )
     def test_an_unknown_choice_is_an_error(self, linear, wrong, told, monkeypatch):
-        monkeypatch.setattr("crowdcount.learning.training.measure_labelled", None)  # told before any work
+        monkeypatch.setattr("crowdcount.learning.training.measure_recordings", None)  # told before any work
         with pytest.raises(ValueError, match=told):
             train(linear, **wrong)
 

@@ -48,6 +48,8 @@ class Dataset:
         Name and view ("size", "edges", "texture") of each feature.
     notes : tuple of str
         What was assumed, one line each, for the user to see.
+    recordings : tuple of str
+        Name of the footage of each row, where they are of several; else empty.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     feature_views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    recordings: tuple[str, ...] = ()
 
     def open_footage(self) -> VideoSource:
         """The source, opened: pictures come at `fps`, a video at times of its own, as its rate may vary.

@@ -1,0 +1,231 @@
+"""Several recordings of one camera, learnt from together."""
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from crowdcount.errors import DatasetError
+from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.measuring import measure
+from crowdcount.learning.recalibration import recalibrate
+from crowdcount.learning.recordings import joined, measure_recordings
+from crowdcount.learning.training import evaluate, train
+from crowdcount.model import load_model
+from crowdcount.terminal import training_report
+
+
+@pytest.fixture(scope="module")
+def days(make_street, tmp_path_factory):
+    """The street on three days: few people, more of them and less light, some of both."""
+    root = tmp_path_factory.mktemp("days")
+    return [
+        make_street(root / name, n_frames=40, seed=seed, busier=busier, lights=lights)
+        for name, seed, busier, lights in [("mon", 3, -2.0, 1.0), ("tue", 4, 3.0, 0.8), ("wed", 5, 1.0, 0.9)]
+    ]
+
+
+@pytest.fixture(scope="module")
+def datasets(days):
+    return [day.dataset() for day in days]
+
+
+@pytest.fixture(scope="module")
+def of_two(days, datasets):
+    return train(datasets[:2], scene=days[0].scene)
+
+
+def some(dataset, labelled, **changes):
+    """The data set with some of its labels."""
+    counts = np.full_like(dataset.counts, np.nan)
+    counts[labelled] = dataset.counts[labelled]
+    return replace(dataset, counts=counts, **changes)
+
+
+def on_video(day, path, fps=10.0):
+    """A day's images as a video, with its counts."""
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), fps, day.scene.size_wh)
+    for image in sorted(day.frames.iterdir()):
+        video.write(cv2.imread(str(image)))
+    video.release()
+    return load_dataset(path, counts=day.labels)
+
+
+def test_two_days_teach_more_than_each_of_them(days, datasets, of_two):
+    alone = [train(one, scene=days[0].scene).model for one in datasets[:2]]
+    errors = [evaluate(datasets[2], model).metrics.mae for model in (*alone, of_two.model)]
+    assert errors[2] < min(errors[:2])
+    assert of_two.metrics.n == 80
+    assert of_two.model.scene.line == days[0].scene.line
+    name = of_two.model.facts["trained_on"]
+    assert name == f"{days[0].frames}, {days[1].frames}"
+    assert "of 2 recordings in" in training_report(of_two, "m.npz")[0]
+    assert "0 to 12 people" in training_report(of_two, "m.npz")[0]
+
+
+def test_each_is_measured_in_the_scene_of_the_first(days, datasets):
+    chosen = [some(datasets[0], range(0, 40, 3)), some(datasets[1], range(5, 40, 2))]
+    first, second = measure_recordings(chosen, scene=days[0].scene)
+    assert second.scene.view is not None
+    alone = measure(chosen[1], np.ones(40, bool), scene=first.scene)
+    np.testing.assert_array_equal(second.features, alone.features)
+    unaware = measure(chosen[1], np.ones(40, bool), scene=days[0].scene)
+    assert not np.array_equal(second.features, unaware.features)
+
+
+def test_rows_keep_their_labels_dots_and_copies(days, tmp_path):
+    videos = [on_video(day, tmp_path / f"{k}.avi") for k, day in enumerate(days[:2])]
+    dots = [tuple(np.full((int(count), 2), 100.0) for count in one.counts) for one in videos]
+    counts = np.column_stack([videos[0].counts, videos[0].counts + 1])
+    chosen = [
+        some(videos[0], range(0, 40, 3), points=dots[0], directed=counts),
+        some(videos[1], range(5, 40, 2), points=dots[1], directed=counts + 2),
+    ]
+    tables = measure_recordings(chosen, scene=days[0].scene, with_copies=True, directions=True)
+    dataset, table = joined(chosen, tables)
+    assert dataset.numbers[table.rows].tolist() == [*range(40), *range(40)]
+    assert dataset.recordings == (chosen[0].name,) * 40 + (chosen[1].name,) * 40
+    np.testing.assert_array_equal(dataset.counts, np.concatenate([one.counts for one in chosen]))
+    np.testing.assert_array_equal(dataset.directed, np.concatenate([one.directed for one in chosen]))
+    assert [len(found) for found in dataset.points] == [len(found) for one in dots for found in one]
+    assert dataset.boxes is None
+    assert len(table.copies.of) == 14 + 18
+    np.testing.assert_array_equal(np.isfinite(dataset.counts[table.copies.of]), True)
+    np.testing.assert_array_equal(table.copies.X[14:], tables[1].copies.X)
+    for side in range(2):
+        part = table.directed[side]
+        n_first = len(tables[0].directed[side].rows)
+        assert part.rows[:n_first].tolist() == tables[0].directed[side].rows.tolist()
+        assert (part.rows[n_first:] - 40).tolist() == tables[1].directed[side].rows.tolist()
+        np.testing.assert_array_equal(part.features[n_first:], tables[1].directed[side].features)
+    dataset, _ = joined([chosen[0], replace(chosen[1], points=None)], tables)
+    assert dataset.points is None
+
+
+def test_dots_of_all_teach_local_counts_and_profiles(days, tmp_path):
+    chosen = []
+    for day in days[:2]:
+        rows = [
+            f"{k},{left + width / 2:.1f},{top + 3:.1f}"
+            for k, people in enumerate(day.boxes)
+            for left, top, width, _ in people
+        ]
+        rows += [f"{k},," for k, people in enumerate(day.boxes) if not len(people)]
+        labels = tmp_path / f"{day.frames.parent.name}.csv"
+        labels.write_text("\n".join(["frame,x,y", *rows]), encoding="utf-8")
+        chosen.append(load_dataset(day.frames, counts=labels))
+    training = train(chosen, scene=days[0].scene, target="profile")
+    assert training.profile is not None
+    assert training.local is not None
+    with pytest.raises(DatasetError, match=r"tue.*does not tell where people are"):
+        train([chosen[0], days[1].dataset()], scene=days[0].scene, target="profile")
+
+
+def test_directions_are_of_columns(days, tmp_path):
+    videos = [on_video(day, tmp_path / f"{k}.avi") for k, day in enumerate(days[:2])]
+    halves = [np.column_stack([one.counts // 2, one.counts - one.counts // 2]) for one in videos]
+    chosen = [replace(one, directed=half) for one, half in zip(videos, halves, strict=True)]
+    training = train(chosen, scene=days[0].scene, directions=True)
+    assert training.directions.both.n > 70
+    with pytest.raises(DatasetError, match="the columns right and left"):
+        train([chosen[0], videos[1]], scene=days[0].scene, directions=True)
+
+
+def test_a_pruned_label_tells_its_recording(days, datasets):
+    wrong = replace(datasets[1], counts=datasets[1].counts + np.where(np.arange(40) == 17, 40.0, 0.0))
+    training = train([datasets[0], wrong], scene=days[0].scene)
+    [odd] = [one for one in training.removed if one.label > 30]
+    assert (odd.number, odd.recording) == (17, wrong.name)
+    assert any(line.endswith(f"  {wrong.name}") for line in training_report(training, "m.npz"))
+    alone = train(wrong, scene=days[0].scene)
+    assert {one.recording for one in alone.removed} == {None}
+
+
+def test_the_model_knows_the_counts_of_each(days, datasets, of_two):
+    assert [len(learnt) for learnt in of_two.model.facts["labels"]] == [40, 40]
+    assert [evaluate(one, of_two.model).is_learnt for one in datasets] == [True, True, False]
+    corrected = recalibrate(some(datasets[2], range(10, 30)), of_two.model)
+    assert not corrected.is_learnt
+    again = evaluate(datasets[2], corrected.model, frames=np.arange(10, 30))
+    assert again.is_learnt
+    assert evaluate(datasets[0], corrected.model).is_learnt
+
+
+def test_few_labels_of_each_are_enough(days, datasets):
+    chosen = [some(datasets[0], range(0, 40, 7)), some(datasets[1], range(0, 40, 8))]
+    assert train(chosen, scene=days[0].scene).metrics.n == 11
+    chosen = [some(datasets[0], [3]), some(datasets[1], range(0, 40, 8))]
+    with pytest.raises(DatasetError, match=r"expected 10 or more labelled frames .*, found 6 in .*mon.*tue"):
+        train(chosen, scene=days[0].scene)
+    with pytest.raises(DatasetError, match=r"expected 1 or more labelled frames .*, found 0 in .*tue"):
+        train([datasets[0], some(datasets[1], [])], scene=days[0].scene)
+
+
+def test_progress_is_that_of_all(days, datasets):
+    told = []
+    measure_recordings(datasets, scene=days[0].scene, progress=lambda *now: told.append(now))
+    assert told == [(k, 120) for k in range(1, 121)]
+
+
+class TestRefused:
+    def test_another_view(self, days, datasets, tmp_path):
+        for image in sorted(days[1].frames.iterdir()):
+            shifted = np.roll(cv2.imread(str(image)), (20, 30), (0, 1))
+            cv2.imwrite(str(tmp_path / image.name), shifted)
+        moved = load_dataset(tmp_path, counts=days[1].labels)
+        with pytest.raises(DatasetError, match=f"{tmp_path} shows another view than .*mon"):
+            train([datasets[0], moved], scene=days[0].scene)
+
+    def test_another_rate(self, days, datasets, tmp_path):
+        fast = on_video(days[1], tmp_path / "fast.avi", 25.0)
+        with pytest.raises(DatasetError, match=r"found 1 frames per second in .*mon.* and 25 in .*fast"):
+            train([datasets[0], fast], scene=days[0].scene)
+
+    def test_rbf_kernels_of_several(self, datasets):
+        with pytest.raises(DatasetError, match="RBF kernels learn from one recording, found 2"):
+            train(datasets[:2], kernel="rbf")
+
+    def test_tables_of_features(self, datasets):
+        features = np.random.default_rng(0).random((40, 3))
+        names, views = ("a", "b", "c"), ("size", "edges", "texture")
+        table = Dataset(
+            "t", np.arange(40), np.arange(40.0), features=features, feature_names=names, feature_views=views
+        )
+        with pytest.raises(DatasetError, match="one table of ready-made features, or several recordings"):
+            train([table, table])
+
+
+class TestCommand:
+    def test_trains_on_all_of_them(self, run, days, tmp_path):
+        mon, tue, wed = days
+        days[0].scene.save(tmp_path / "s.json")
+        model = tmp_path / "m.npz"
+        given = f"--counts {mon.labels} --counts {tue.labels} --scene {tmp_path / 's.json'} -m {model}"
+        code, out, err = run(f"train {mon.frames} {tue.frames} {given}")
+        assert code == 0, err
+        assert "trained on 80 labelled (0 to 12 people) and 0 unlabelled frames of 2 recordings" in out
+        assert len(load_model(model).facts["labels"]) == 2
+        code, out, _ = run(f"evaluate {wed.frames} --counts {wed.labels} -m {model}")
+        assert code == 0
+        assert "learnt from most" not in out
+
+    @pytest.mark.parametrize("given", ["", "--counts {0}", "--counts {0} --counts {0} --counts {0}"])
+    def test_wants_the_counts_of_each(self, run, days, tmp_path, given):
+        given = f"{given.format(days[0].labels)} -m {tmp_path / 'm.npz'}"
+        code, _, err = run(f"train {days[0].frames} {days[1].frames} {given}")
+        assert code == 1
+        assert "expected one file of counts for each of 2 recordings, in their order, found" in err
+        assert not (tmp_path / "m.npz").exists()
+
+    @pytest.mark.parametrize("option", ["--mot gt.txt", "--annotated 1-9", "--frames 0-9"])
+    def test_knows_some_options_for_one_alone(self, run, days, option):
+        code, _, err = run(f"train {days[0].frames} {days[1].frames} {option} -m m.npz")
+        assert code == 2
+        assert f"{option.split()[0]} goes with one DATASET" in err
+
+    def test_takes_several_counts_from_the_environment(self, run, days, tmp_path, monkeypatch):
+        monkeypatch.setenv("CROWDCOUNT_TRAIN_COUNTS", f"{days[0].labels}:{days[1].labels}")
+        code, out, err = run(f"train {days[0].frames} {days[1].frames} -m {tmp_path / 'm.npz'}")
+        assert code == 0, err
+        assert "of 2 recordings" in out

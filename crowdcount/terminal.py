@@ -91,6 +91,9 @@ class Terminal:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
         if summary.flags:
             self.say(_flagged(summary.flags))
+        if summary.flags.get("learning") == summary.frames:
+            self.say("  the empty scene cannot be told from people in so few frames: give more, or a model "
+                     "of this camera (-m)")  # fmt: skip
         if summary.expected is not None:
             self.say(
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
@@ -151,6 +154,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     return [
         f"{model_path}: trained on {metrics.n} labelled ({min(labels):g} to {max(labels):g} people) "
         f"and {unlabelled}{_of_recordings(training)} in {training.seconds:.1f} s",
+        *_lost(training.n_lost_labels),
         f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
         f"bias per block: {biases}",
         *_interval(training),
@@ -164,6 +168,10 @@ def training_report(training: "Training", model_path: str) -> list[str]:
 def _of_recordings(training: "Training") -> str:
     n_recordings = len(training.model.facts["labels"])
     return "" if n_recordings == 1 else f" of {n_recordings} recordings"
+
+
+def _lost(n_labels: int) -> list[str]:
+    return [f"{plural(n_labels, 'label')} left out, of frames that cannot be decoded"] if n_labels else []
 
 
 def _averaged(training: "Training") -> str:
@@ -200,6 +208,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
     """What an evaluation found, for people."""
     lines = [
         f"{plural(evaluation.metrics.n, 'labelled frame')} in {evaluation.seconds:.1f} s",
+        *_lost(evaluation.n_lost_labels),
         _metrics(evaluation.metrics),
     ]
     if not math.isnan(evaluation.coverage):

@@ -29,6 +29,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
             "outside": evaluation.outside,
             "learnt": evaluation.is_learnt,
             "camera_moved": evaluation.camera_moved,
+            "n_lost_labels": evaluation.n_lost_labels,
             "seconds": evaluation.seconds,
         }
         print_result(json_line(facts))

@@ -63,7 +63,7 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
             raise click.UsageError(f"--{name} goes with one DATASET; give several with --counts alone")
     training = train_model(datasets, model, watcher=Terminal(quiet), **options)
     if json:
-        names = ("n_unlabelled", "block_biases", "seconds")
+        names = ("n_unlabelled", "n_lost_labels", "block_biases", "seconds")
         facts = {name: getattr(training, name) for name in names} | asdict(training.setting)
         removed = [asdict(label) for label in training.removed]
         if training.profile is not None:

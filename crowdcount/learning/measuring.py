@@ -351,6 +351,13 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     return arrays
 
 
+def n_lost_labels(dataset: Dataset, frames: str | None, rows: np.ndarray) -> int:
+    """How many of the frames asked for that have a label are not among measured rows (k,): they could not be
+    decoded."""
+    asked = np.isfinite(dataset.counts[selected(dataset, frames)]).sum()
+    return int(asked - np.isfinite(dataset.counts[rows]).sum())
+
+
 def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
     """The rows (n,) bool of the frames asked for, all for None."""
     return np.ones(len(dataset.numbers), bool) if frames is None else dataset.select(frames)

@@ -25,7 +25,15 @@ from .datasets import Dataset
 from .directions import by_direction
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel
 from .local_counts import local_counts
-from .measuring import FeatureTable, Progress, check_labels, counts_by_number, counts_of, has_learnt
+from .measuring import (
+    FeatureTable,
+    Progress,
+    check_labels,
+    counts_by_number,
+    counts_of,
+    has_learnt,
+    n_lost_labels,
+)
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .recordings import joined, measure_recordings
 from .regressors import KERNELS, HuberLossSetting, Setting
@@ -78,6 +86,8 @@ class Training:
         or where they did not lower the error.
     removed : tuple of RemovedLabel
     seconds : float
+    n_lost_labels : int
+        Frames with a label that could not be decoded.
     profile : ProfileFit or None
         The density over depth, when it was asked for.
     directions : DirectionsFit or None
@@ -93,6 +103,7 @@ class Training:
     local: HuberLossSetting | None
     removed: tuple[RemovedLabel, ...]
     seconds: float
+    n_lost_labels: int
     profile: ProfileFit | None = None
     directions: DirectionsFit | None = None
 
@@ -118,6 +129,8 @@ class Evaluation:
     camera_moved : bool
         Whether the footage shows another view than the model knows.
     seconds : float
+    n_lost_labels : int
+        Frames with a label that could not be decoded.
     """
 
     metrics: CountMetrics
@@ -130,6 +143,7 @@ class Evaluation:
     is_learnt: bool
     camera_moved: bool
     seconds: float
+    n_lost_labels: int
 
 
 def train(
@@ -217,6 +231,9 @@ def train(
         counts_by_number(one, table.rows[np.isfinite(one.counts[table.rows])])
         for one, table in zip(datasets, tables, strict=True)
     ]
+    n_lost = sum(
+        n_lost_labels(one, frames, table.rows) for one, table in zip(datasets, tables, strict=True)
+    )
     dataset, table = joined(datasets, tables)
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
@@ -270,6 +287,7 @@ def train(
         best.local,
         fitting.removed(fitted, best.predictions),
         time.perf_counter() - began,
+        n_lost,
         profile,
         directed,
     )
@@ -340,6 +358,7 @@ def evaluate(
         has_learnt(model, dataset, table),
         table.camera_moved,
         time.perf_counter() - began,
+        n_lost_labels(dataset, frames, table.rows),
     )
 
 

@@ -209,6 +209,7 @@ class TestCount:
         rows = read_counts("shots.counts.csv")
         assert ["learning" in row.flags for row in rows] == 2 * [not is_known]
         assert ("frames flagged: learning 2" in stderr) != is_known
+        assert ("the empty scene cannot be told from people" in stderr) != is_known
         assert "2 frames as stated" in stderr
         assert "times are as of 1 frame/s: give the rate as --fps" in stderr
 
@@ -614,7 +615,7 @@ class TestTrainAndEvaluate:
         assert (code, stderr) == (0, "")
         assert list(json.loads(stdout)) == [
             "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "outside", "learnt",
-            "camera_moved", "seconds",
+            "camera_moved", "n_lost_labels", "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
 

@@ -22,7 +22,7 @@ from crowdcount.model import load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.terminal import evaluation_report, training_report
-from models import count_interval, count_metrics
+from models import Copies, count_interval, count_metrics
 
 
 def table(counts, features, views=("size", "edges", "texture"), first=1):
@@ -534,6 +534,13 @@ class TestCopies:
         dataset.source.write_bytes(damaged)
         is_lost = np.isin(np.arange(120), range(20, 30))
         dataset = replace(dataset, counts=np.where(is_lost, dataset.counts, np.nan))
+        some = replace(dataset, counts=np.where(np.arange(120) < 10, 4.0, dataset.counts))
+        training = train(some)
+        assert (training.metrics.n, training.n_lost_labels) == (10, 10)
+        assert "10 labels left out, of frames that cannot be decoded" in training_report(training, "m.npz")
+        evaluation = evaluate(some, training.model, frames="0-24")
+        assert (evaluation.metrics.n, evaluation.n_lost_labels) == (10, 5)
+        assert "5 labels left out, of frames that cannot be decoded" in evaluation_report(evaluation)
         measured = measure(dataset, np.ones(120, bool), with_copies=True)
         assert 80 < len(measured.rows) < 110
         assert measured.copies is None
@@ -720,3 +727,53 @@ class TestLocalCounts:
         tiny = street.scene.redrawn([((x, y), (x + 1, y), (x + 1, y + 1), (x, y + 1))])
         dataset = replace(street.dataset(), boxes=street.boxes)
         assert train(dataset, scene=tiny).metrics.n == len(street.counts)
+
+
+class TestFitting:
+    """What a setting is judged by, and what it is fitted to."""
+
+    @pytest.fixture
+    def unrelated(self):
+        """15 rows of noise, and people in four cells of three columns each who have nothing to do with it."""
+        rng = np.random.default_rng(8)
+        people, features = rng.poisson(3.0, (15, 4)).astype(float), rng.normal(size=(15, 12))
+        views = [np.arange(view, 12, 3) for view in range(3)]
+        cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
+        dataset = table(people.sum(axis=1), features)
+        columns = tuple(dataset.feature_names)
+        return dataset, FeatureTable(np.arange(15), features, columns, views, cell_views=cell_views), people
+
+    def test_local_counts_are_judged_on_blocks_that_they_have_not_seen(self, unrelated):
+        dataset, known, people = unrelated
+        fitting = Fitting(known, dataset, people)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        worse = replace(whole, metrics=replace(whole.metrics, mae=1e6), predictions=np.zeros(15))
+        local = fitting.with_local(worse)
+        assert np.corrcoef(local.predictions, dataset.counts)[0, 1] < 0.0
+        fitted = fitting.fit_local(local.local).predict(known.features)
+        assert np.corrcoef(fitted, dataset.counts)[0, 1] > 0.4
+
+    def test_copies_have_the_labels_of_what_they_are_copies_of(self, linear):
+        counts = np.where(np.arange(200) < 90, np.nan, linear.counts)
+        dataset = replace(linear, counts=counts)
+        views = [[0, 3], [1, 4], [2, 5]]
+        known = FeatureTable(np.arange(200), linear.features, linear.feature_names, views)
+        labelled = np.arange(90, 200)
+        copied = replace(known, copies=Copies(linear.features[labelled], labelled))
+        setting = HuberLossSetting(1.0, 1e-3)
+        alone, twice = (Fitting(one, dataset).validated(setting).metrics.mae for one in (known, copied))
+        assert twice < 1.1 * alone
+
+    @pytest.mark.parametrize("gamma", [0.0, 1e-6])
+    def test_a_pruned_label_is_named_by_its_frame(self, linear, gamma):
+        counts = np.where(np.arange(200) % 3 == 0, np.nan, linear.counts)
+        counts[101] += 15
+        dataset = replace(linear, counts=counts)
+        views = [[0, 3], [1, 4], [2, 5]]
+        known = FeatureTable(np.arange(200), linear.features, linear.feature_names, views)
+        fitting = Fitting(known, dataset)
+        setting = HuberLossSetting(1.0, 1e-3, n_refinements=3, gamma=gamma)
+        fitted = fitting.fit(setting)
+        removed = fitting.removed(fitted, fitting.validated(setting).predictions)
+        assert (removed[0].number, removed[0].label) == (dataset.numbers[101], counts[101])
+        assert removed[0].prediction == pytest.approx(linear.counts[101], abs=2)

@@ -17,6 +17,7 @@ from ..learning.cache import kept
 from ..model import MODEL_SUFFIXES, CounterModel
 from ..scene import load_scene, view_arrays, view_of
 from ..storage import check_writable, refuse_to_replace
+from ..video import spread
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, open_measuring
 
@@ -185,7 +186,7 @@ def _fit(
     taken = np.zeros(len(X), bool)
     crowded, fine = np.flatnonzero(calls.votes > 0.5), np.flatnonzero(calls.votes < 0.5)
     shared = np.setdiff1d(known, np.concatenate([crowded, fine]))
-    taken[_thinned([crowded, fine, shared], MAX_CALLED)] = taken[_spaced(silent, MAX_UNCALLED)] = True
+    taken[_thinned([crowded, fine, shared], MAX_CALLED)] = taken[_thinned([silent], MAX_UNCALLED)] = True
     calls, frames, X = calls.among(taken), frames[taken], X[taken]
     confidence = calls.confidence
     called, every_row = np.flatnonzero(~np.isnan(confidence)), np.arange(len(X))
@@ -299,13 +300,9 @@ def _thinned(kinds: list[np.ndarray], most: int) -> np.ndarray:
     """At most `most` of the rows of all kinds, as many of each as there are, or an equal part."""
     taken = []
     for left, rows in zip(range(len(kinds), 0, -1), sorted(kinds, key=len), strict=True):
-        taken.append(_spaced(rows, most // left))
+        taken.append(rows[spread(most // left, len(rows))])
         most -= len(taken[-1])
     return np.concatenate(taken)
-
-
-def _spaced(rows: np.ndarray, most: int) -> np.ndarray:
-    return rows[np.linspace(0, len(rows) - 1, most).astype(int)] if len(rows) > most else rows
 
 
 def train_alarm_model(

@@ -21,6 +21,7 @@ from models.predictor import standardised
 
 from ..model import Examples, Fullness
 from ..scene import Scene
+from ..video import spread
 from .datasets import Dataset
 from .grids import grid_weights
 from .measuring import FeatureTable, Progress, check_labels, measure, selected
@@ -263,7 +264,7 @@ class Fitting:
 
 def _thinned(unlabelled: np.ndarray) -> np.ndarray:
     """Evenly spread ones, `MAX_UNLABELLED` at the most, of rows (n,)."""
-    return unlabelled[:: max(1, -(-len(unlabelled) // MAX_UNLABELLED))]
+    return unlabelled[spread(MAX_UNLABELLED, len(unlabelled))]
 
 
 def measure_labelled(

@@ -96,7 +96,8 @@ def spread(n: int, count: int) -> list[int]:
     >>> spread(4, 10), spread(2, 10), spread(4, 3)
     ([0, 2, 5, 7], [0, 5], [0, 1, 2])
     """
-    return sorted({k * count // n for k in range(n)})
+    n = min(n, count)
+    return [k * count // n for k in range(n)]
 
 
 def first_reached(times_s: Sequence[float], frames: Iterable[tuple[int, float]]) -> list[int]:

@@ -70,6 +70,10 @@ def test_counts_that_the_model_was_trained_on_make_no_interval_narrower(trained,
     for few in drifted, None:  # those of the correction, and those of the training, are known
         dataset = load_dataset(street.frames, counts=few) if few else street.dataset()
         assert evaluate(dataset, again.model, frames=None if few else "0-1,3-7,9-13").is_learnt
+    counts = np.where(np.arange(len(street.counts)) < 20, street.counts, street.counts + 2)
+    partly = replace(street.dataset(), counts=counts)
+    known = [evaluate(partly, trained.model, frames=frames).is_learnt for frames in ("0-38", "0-39")]
+    assert known == [True, False]  # 20 of 39 counts, and 20 of 40
     foreign = replace(trained.model, facts={"labels": [1, 2]})
     assert not evaluate(street.dataset(), foreign, frames="1-30").is_learnt
 

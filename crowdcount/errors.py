@@ -15,6 +15,10 @@ class VideoError(CrowdCountError):
     """A video, image sequence, camera or stream cannot be read as asked."""
 
 
+class NoFrameError(VideoError):
+    """There is no frame in the part of a video that is asked for."""
+
+
 class SceneError(CrowdCountError):
     """A region of interest, perspective or scene file does not fit the footage or its format."""
 

@@ -121,10 +121,8 @@ def _checked(option: click.Option, value: object) -> bool | str | list[str]:
         if not isinstance(value, bool):
             raise click.BadParameter(f"expected true or false, found {value!r}")
         return value
-    if option.multiple and not isinstance(value, list):
-        raise click.BadParameter(f"expected a list in [ ], found {value!r}")
     texts = []
-    for single in value if option.multiple else [value]:
+    for single in value if option.multiple and isinstance(value, list) else [value]:
         if isinstance(single, dict) and hasattr(option.type, "text_of"):
             single = option.type.text_of(single)
         if isinstance(single, (bool, dict, list)):

@@ -43,15 +43,15 @@ class Stretch:
     @property
     def n_decoded(self) -> int:
         """About how many frames are decoded for it, but to get to the first stretch."""
-        marks = [*self.kept, self.start] if self.n_seen else []
         before = [None, *(mark.frame for mark in self.kept)]
-        leading_up = sum(mark.decoded_after(frame) for frame, mark in zip(before, marks, strict=False))
-        return leading_up + self.end - self.start.frame
+        leading_up = sum(mark.decoded_after(frame) for frame, mark in zip(before, self.kept, strict=False))
+        to_start = self.start.decoded_after(None) if self.n_seen else 0
+        return leading_up + to_start + self.end - self.start.frame
 
 
 def warm_up_frames(seconds: float, rate: float, step: int) -> int:
     """How many frames, at `rate` per second, a warm-up of some seconds takes where each `step`-th is looked
-    at: so that it begins with one in which light and camera are, if the frame behind it is such a one.
+    at: it begins with one in which light and camera are looked at, if the frame behind it is such a one.
 
     >>> warm_up_frames(10.0, 25.0, 4)
     264

@@ -198,7 +198,8 @@ def _local(training: "Training") -> str:
 
 def audit_report(audit: "Audit", files: Sequence[str]) -> list[str]:
     """What an audit found, for people, and where it is written."""
-    lines = [f"{len(audit.labels)} labels in {audit.seconds:.1f} s", audit.verdict]
+    lines = [f"{len(audit.labels)} labels in {audit.seconds:.1f} s"]
+    lines += [*_lost(audit.n_lost_labels), audit.verdict]
     if audit.removed:
         lines += _listed(audit.removed, "; -o FILE lists all")
     return lines + [f"written: {file}" for file in files]
@@ -238,6 +239,7 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     n, level = found.before.n, found.model.level
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
+        *_lost(found.n_lost_labels),
         f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count",
         f"before: {_metrics(found.before)}",
         f"after (each count by the others alone): {_metrics(found.after)}",

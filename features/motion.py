@@ -6,6 +6,7 @@ PETS 2009 the mean over a blob or over a pixel's surroundings was no better, and
 """
 
 from collections import deque
+from copy import copy, deepcopy
 
 import cv2
 import numpy as np
@@ -41,6 +42,12 @@ class MotionMeter:
         self._axis = np.asarray(axis, np.float32).reshape(1, 2)
         self._flow = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
         self._flow.setFinestScale(1)  # the preset's 2 loses people of 18 pixels
+
+    def __deepcopy__(self, memo: dict) -> "MotionMeter":
+        """Shares the flow, which cannot be copied, and of which nothing depends on what it saw before."""
+        copied = copy(self)
+        copied._earlier = deepcopy(self._earlier, memo)
+        return copied
 
     def measure(self, grey: np.ndarray) -> np.ndarray | None:
         """Speed of what each pixel of the next frame shows.

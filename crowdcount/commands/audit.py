@@ -31,7 +31,7 @@ def audit(dataset: str, output: str | None, html: str | None, json: bool, quiet:
     found = audit_dataset(dataset, output=output, html=html, watcher=Terminal(quiet), **options)
     files = [file for file in (output, html) if file is not None]
     if json:
-        facts = {"n": len(found.labels), "seconds": found.seconds}
+        facts = {"n": len(found.labels), "n_lost_labels": found.n_lost_labels, "seconds": found.seconds}
         removed = [asdict(label) for label in found.removed]
         print_result(json_line({**facts, **asdict(found.setting), "removed": removed}))
     elif output != "-":

@@ -43,6 +43,12 @@ class ParsedText(click.ParamType):
             return self.fail(str(error), param, ctx)
 
 
+class Files(click.types.StringParamType):
+    """A file's name, of which an environment variable may hold several: times in them have colons."""
+
+    envvar_list_splitter = ";"
+
+
 class TableText(ParsedText):
     """A `ParsedText` that may be a table in the settings file: its function reads JSON too."""
 
@@ -92,6 +98,7 @@ class WholeNumber(_Finite, click.IntRange):
 
 
 POSITION = ParsedText("position", "crowdcount.video", "parse_position")
+FILES = Files()
 POLYGON = ParsedText("polygon", "crowdcount.scene", "parse_polygon", splitter=";")
 AXIS = ParsedText("axis", "crowdcount.scene", "parse_axis")
 PERSON = ParsedText("person", "crowdcount.scene", "parse_person", splitter=";")
@@ -162,7 +169,7 @@ def _dataset_options(several: bool) -> list[Callable]:
             "--counts",
             metavar="FILE",
             multiple=several,
-            type=click.Path() if several else str,  # several in the environment are separated as in PATH
+            type=FILES if several else str,
             help="Counts of a video: CSV of frame (from 0) or time_s (also HH:MM:SS), and count; or dots, "
             "one head a line: frame or time_s, x, y." + (" One for each of several." if several else ""),
         ),

@@ -17,7 +17,7 @@ from ..scene import Scene
 from ..storage import atomic_path
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled
-from .measuring import Progress
+from .measuring import Progress, n_lost_labels
 from .regressors import N_REFINEMENTS, HuberLossSetting
 
 AUDIT_COLUMNS = ("rank", "frame", "label", "prediction", "refinement")
@@ -47,6 +47,8 @@ class Audit:
     scene : Scene or None
         None for ready-made features.
     seconds : float
+    n_lost_labels : int
+        Frames with a label that could not be decoded.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Audit:
     setting: HuberLossSetting
     scene: Scene | None
     seconds: float
+    n_lost_labels: int
 
     @property
     def verdict(self) -> str:
@@ -108,6 +111,7 @@ def audit_labels(
         setting,
         measured.scene,
         time.perf_counter() - began,
+        n_lost_labels(dataset, frames, measured.rows),
     )
 
 

@@ -281,18 +281,18 @@ def measure_labelled(
     """Measure the frames asked for, of those without a label `MAX_UNLABELLED` at the most; `least` or more,
     by default enough for a cross-validation, must have one. See `train` and `measure`."""
     wanted = selected(dataset, frames)
-    check_labels(dataset, wanted, least)
-    unlabelled = np.flatnonzero(wanted & np.isnan(dataset.counts))
-    wanted[unlabelled] = False
-    wanted[_thinned(unlabelled)] = True
+    check_labels(dataset.counts[wanted], least, dataset.name)
+    others = np.zeros(len(wanted), bool)
+    others[_thinned(np.flatnonzero(wanted & np.isnan(dataset.counts)))] = True
     table = measure(
         dataset,
-        wanted,
+        wanted & np.isfinite(dataset.counts),
+        others=others,
         scene=scene,
         directions=directions,
         with_copies=with_copies,
         cache=cache,
         progress=progress,
     )
-    check_labels(dataset, table.rows, least)
+    check_labels(dataset.counts[table.rows], least, dataset.name)
     return table

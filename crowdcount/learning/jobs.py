@@ -133,8 +133,8 @@ def train_model(
     check_writable(model_path, MODEL_SUFFIXES)
     if len(counts) != len(paths) and (counts or len(paths) > 1):
         raise DatasetError(
-            f"expected one file of counts for each of {len(paths)} recordings, in their order, found "
-            f"{len(counts)}; give as many"
+            "expected a file of counts for each recording, in their order, found "
+            f"{len(counts)} for {len(paths)}; give as many"
         )
     with watcher.progress() as show:
         loaded_scene = None if scene is None else load_scene(scene)

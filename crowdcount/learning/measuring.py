@@ -1,6 +1,8 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +15,7 @@ from features.motion import LOW_RATE_FPS
 from models import Copies
 
 from ..counting import check_rate, make_pipeline
-from ..errors import DatasetError, ModelError
+from ..errors import DatasetError, ModelError, NoFrameError
 from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
@@ -133,7 +135,7 @@ def counts_of(
     """
     asked = selected(dataset, frames)
     wanted = asked & np.isfinite(dataset.counts)
-    check_labels(dataset, wanted, least)
+    check_labels(dataset.counts[wanted], least, dataset.name)
     seen = wanted.copy()
     seen[asked.argmax()] = True  # counting begins there too
     scene = model.scene if scene is None else scene.knowing(model.scene)
@@ -146,7 +148,7 @@ def counts_of(
         counts = smoothed(table.times_s, counts, table.rate)
     labelled = wanted[table.rows]
     table, counts = table.at(labelled), counts[labelled]
-    check_labels(dataset, table.rows, least)
+    check_labels(dataset.counts[table.rows], least, dataset.name)
     return replace(table, camera_moved=table.shows_another_view(scene)), counts
 
 
@@ -154,6 +156,7 @@ def measure(
     dataset: Dataset,
     wanted: np.ndarray,
     *,
+    others: np.ndarray | None = None,
     scene: Scene | None = None,
     model: CounterModel | None = None,
     directions: bool = False,
@@ -168,6 +171,8 @@ def measure(
     dataset : Dataset
     wanted : (n,) bool
         Rows of the data set. Frames that cannot be decoded are left out.
+    others : (n,) bool, optional
+        Rows that are measured too, where they are reached at little cost: see `MOST_FOR_OTHERS`.
     scene : Scene, optional
         By default the data set's own, or one estimated from its footage.
     model : CounterModel, optional
@@ -187,6 +192,8 @@ def measure(
         As for `train` and `evaluate`; where the model has other columns, nothing has been measured.
     """
     per_cell = model is not None and model.per_cell
+    if others is None:
+        others = np.zeros(len(wanted), bool)
     if dataset.source is None:
         if per_cell:
             raise ModelError(
@@ -200,7 +207,7 @@ def measure(
             )
         if model is not None:
             model.check_columns(dataset.feature_names)
-        return _ready_made(dataset, wanted)
+        return _ready_made(dataset, wanted | others)
     with dataset.open_footage() as source:
         rate = source.info.rate
         if directions:
@@ -228,17 +235,17 @@ def measure(
             taught, learning = pipeline, overview.learning_frames(pipeline)
             overview.teach(taught, learning)
             if model is None:
-                view = behind_people(source, rate, dataset, np.flatnonzero(wanted), scene, pipeline)
+                view = behind_people(source, rate, dataset, np.flatnonzero(wanted | others), scene, pipeline)
                 if view is not None:
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
-            needed = wanted if model is not None else wanted & np.isfinite(dataset.counts)
-            chosen, parts = _reached(source, taught, wanted, needed, step)
+            chosen, parts = _reached(source, taught, wanted, wanted | others, step)
             return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
 
-        settings = (rate, list(columns), per_cell, directions, pipeline.person_height, wanted.tobytes())
+        settings = (rate, list(columns), per_cell, directions, pipeline.person_height)
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
-        settings += (is_taught, dataset.digest_of_people(), copied.tobytes(), step)
+        rows = (wanted.tobytes(), others.tobytes(), copied.tobytes())
+        settings += (is_taught, dataset.digest_of_people(), *rows, step)
         arrays = kept(cache, dataset.source, scene, settings, measured)
     values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(
@@ -290,35 +297,56 @@ def _by_frame(features: np.ndarray) -> np.ndarray:
     return features.reshape(len(features), -1)
 
 
-def _reached(source, pipeline, wanted, needed, step) -> tuple[np.ndarray, list[Stretch]]:
+def _reached(source, pipeline, wanted, with_others, step) -> tuple[np.ndarray, list[Stretch]]:
     """Which frames to measure, (n,) bool, and in which stretches of the footage: those that are wanted, (n,)
-    bool, or where that would take `MOST_FOR_OTHERS` more, only those that are `needed`, (n,) bool."""
-    found = [
-        (rows, stretches(source, np.flatnonzero(rows).tolist(), step, pipeline)) for rows in (wanted, needed)
-    ]
-    n_decoded, n_needed = (sum(part.n_decoded for part in parts) for _, parts in found)
-    return found[n_decoded - n_needed > MOST_FOR_OTHERS]
+    bool, and where that does not take `MOST_FOR_OTHERS` more, all `with_others`, (n,) bool. One in `step` is
+    looked at."""
+    parts, n_decoded = _planned(source, pipeline, wanted, step)
+    if not np.array_equal(wanted, with_others):
+        more, n_more = _planned(source, pipeline, with_others, step)
+        if n_more - n_decoded <= MOST_FOR_OTHERS:
+            return with_others, more
+    return wanted, parts
+
+
+def _planned(source, pipeline, rows, step) -> tuple[list[Stretch], int]:
+    parts = stretches(source, np.flatnonzero(rows).tolist(), step, pipeline)
+    return parts, sum(part.n_decoded for part in parts)
 
 
 def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str, np.ndarray]:
-    """What is measured of wanted frames, (n,) bool, in stretches of the footage; about one in `step` of them.
+    """What is measured of wanted frames, (n,) bool, in `parts` (Stretch) of the footage, of the first by the
+    pipeline `taught`, of others by copies of it; about one in `step` is looked at.
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), and which of them were
     `estimated` (n,) bool, not taken from the one before; where they are measured, those of both directions,
     `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the
-    rows that are `copied` (k,).
+    rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
     rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
-    done, total = 0, sum(part.end - part.start.frame for part in parts)
-    pipelines = [taught, *(deepcopy(taught) for _ in parts[1:])]
-    for part, pipeline in zip(parts, pipelines, strict=True):
+    done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
+
+    def counted(items: Iterable) -> Iterator:
+        nonlocal done
+        for item in items:
+            yield item
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+    fresh = deepcopy(taught)
+    for k, part in enumerate(parts):
+        pipeline = deepcopy(fresh) if k else taught
         if part.n_seen:
-            pipeline.resume(part.n_seen, (image for image in source.images(part.kept) if image is not None))
+            kept = counted(source.images(part.kept))
+            pipeline.resume(part.n_seen, (image for image in kept if image is not None))
         looks = Looks(step)
-        for frame in source.frames(part.start, Position(frame=part.end), turns=looks.ahead):
-            if "undecodable" not in frame.flags:
+        with suppress(NoFrameError):  # the footage cannot be decoded so far
+            for frame in counted(source.frames(part.start, Position(frame=part.end), turns=looks.ahead)):
+                if "undecodable" in frame.flags:
+                    continue
                 is_due = looks.are_due(frame, pipeline)
                 if is_due:
                     if stands_for_wanted[frame.index]:
@@ -334,9 +362,6 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                     copies[frame.index] = pipeline.measure_again(sharpness)
-            done += 1
-            if progress is not None:
-                progress(done, total)
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
@@ -366,14 +391,21 @@ def selected(dataset: Dataset, frames: str | None) -> np.ndarray:
 def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bool:
     """Whether a model was trained or recalibrated on most of the labels of a table's rows: by its facts, it
     knows the same count of a frame of that number, in the same view. They tell little of its error on others.
+
+    Those beside the most frequent one have to agree too, if there are any: where nobody is there most of the
+    time, most are alike in any two recordings.
     """
     if table.camera_moved:
         return False
     labels = counts_by_number(dataset, table.rows)
-    return any(
-        2 * sum(learnt.get(number) == count for number, count in labels.items()) > len(labels)
-        for learnt in learnt_counts(model)
-    )
+    [(usual, _)] = Counter(labels.values()).most_common(1)
+
+    def is_of(learnt: dict[str, float]) -> bool:
+        agree = {number: learnt[number] == count for number, count in labels.items() if number in learnt}
+        telling = [agree[number] for number in agree if labels[number] != usual]
+        return 2 * sum(agree.values()) > len(labels) and 2 * sum(telling) >= len(telling)
+
+    return any(map(is_of, learnt_counts(model)))
 
 
 def learnt_counts(model: CounterModel) -> list[dict[str, float]]:
@@ -387,11 +419,11 @@ def counts_by_number(dataset: Dataset, rows: np.ndarray) -> dict[str, float]:
     return dict(zip(map(str, dataset.numbers[rows].tolist()), dataset.counts[rows].tolist(), strict=True))
 
 
-def check_labels(dataset: Dataset, rows: np.ndarray, least: int) -> None:
-    """DatasetError when some rows (a mask or indices) have fewer than `least` labels."""
-    n_labels = int(np.isfinite(dataset.counts[rows]).sum())
+def check_labels(counts: np.ndarray, least: int, name: str) -> None:
+    """DatasetError when fewer than `least` of the counts (n,) of the frames asked for are known."""
+    n_labels = int(np.isfinite(counts).sum())
     if n_labels < least:
         raise DatasetError(
             f"expected {least} or more labelled frames that can be decoded, found {n_labels} in "
-            f"{dataset.name} among those asked for; label more frames"
+            f"{name} among those asked for; label more frames"
         )

@@ -13,7 +13,7 @@ from models.recalibration import LEAST_SCALE
 from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
-from .measuring import Progress, counts_by_number, counts_of, has_learnt, learnt_counts
+from .measuring import Progress, counts_by_number, counts_of, has_learnt, learnt_counts, n_lost_labels
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -44,6 +44,8 @@ class Recalibration:
         Whether the former model has learnt from most of the counts, which then tell little of its error: the
         interval is at least as wide as before.
     seconds : float
+    n_lost_labels : int
+        Frames with a count that could not be decoded.
     """
 
     model: CounterModel
@@ -54,6 +56,7 @@ class Recalibration:
     is_local: bool
     is_learnt: bool
     seconds: float
+    n_lost_labels: int
 
     @property
     def contradicts(self) -> bool:
@@ -104,8 +107,7 @@ def recalibrate(
     former = model.half_width(held_out)
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
-    known, given = learnt_counts(model), counts_by_number(dataset, table.rows)
-    learnt = [known[0] | given] if len(known) == 1 else [*known, given]
+    learnt = [*learnt_counts(model), counts_by_number(dataset, table.rows)]
     corrected = replace(
         model.corrected(correction),
         quantile=max(quantile, former) if is_learnt else quantile,
@@ -114,7 +116,8 @@ def recalibrate(
     )
     is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
     seconds = time.perf_counter() - began
-    return Recalibration(corrected, correction, before, after, former, is_local, is_learnt, seconds)
+    n_lost = n_lost_labels(dataset, frames, table.rows)
+    return Recalibration(corrected, correction, before, after, former, is_local, is_learnt, seconds, n_lost)
 
 
 def _has_row(dataset: Dataset, row: int) -> bool:

@@ -1,18 +1,22 @@
 """Several recordings of one camera, learnt from together: mornings and evenings, sun and rain."""
 
+import filecmp
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from features.motion import LOW_RATE_FPS
 from models import Copies
 
 from ..errors import DatasetError
-from ..scene import Scene
+from ..scene import Scene, is_one_shape
+from ..video import files_of
 from .datasets import Dataset
 from .fitting import MIN_LABELS, measure_labelled
-from .measuring import FeatureTable, Progress, check_labels
+from .measuring import FeatureTable, Progress, check_labels, selected
 
 
 def measure_recordings(
@@ -27,11 +31,12 @@ def measure_recordings(
 ) -> list[FeatureTable]:
     """Measure each as `measure_labelled` does, all in the scene of the first, as a model of that counts.
 
-    DatasetError when another shows another view, or comes so much faster or slower that its people would be
-    measured at another size; see `train` too.
+    DatasetError when one is there twice, another has another shape of frame or shows another view, or some
+    come at less than `LOW_RATE_FPS` and others do not: their people would be measured at another size; see
+    `train` too.
     """
-    if len(datasets) > 1 and any(dataset.source is None for dataset in datasets):
-        raise DatasetError("expected one table of ready-made features, or several recordings; give one")
+    if len(datasets) > 1:
+        _check(datasets, [selected(dataset, frames) for dataset in datasets])
     tables: list[FeatureTable] = []
     for k, dataset in enumerate(datasets):
         table = measure_labelled(
@@ -45,13 +50,7 @@ def measure_recordings(
             progress=_share(progress, k, len(datasets)),
         )
         tables.append(table)
-        first = tables[0]
-        if table.columns != first.columns or table.person_height != first.person_height:
-            raise DatasetError(
-                f"expected recordings at about one rate, found {first.rate:g} frames per second in "
-                f"{datasets[0].name} and {table.rate:g} in {dataset.name}; train on one of them"
-            )
-        if table.shows_another_view(first.scene):
+        if table.shows_another_view(tables[0].scene):
             raise DatasetError(
                 f"{dataset.name} shows another view than {datasets[0].name}, as of a camera that was moved; "
                 "train on recordings of one view"
@@ -59,11 +58,43 @@ def measure_recordings(
     return tables
 
 
+def _check(datasets: Sequence[Dataset], wanted: Sequence[np.ndarray]) -> None:
+    """What is known before hours are measured."""
+    if any(dataset.source is None for dataset in datasets):
+        raise DatasetError("expected one table of ready-made features, or several recordings; give one")
+    counts = [one.counts[rows] for one, rows in zip(datasets, wanted, strict=True)]
+    for one, known in zip(datasets, counts, strict=True):
+        check_labels(known, 1, one.name)
+    check_labels(np.concatenate(counts), MIN_LABELS, _names(datasets))
+    for one, other in itertools.combinations(datasets, 2):
+        if _are_the_same(one.source, other.source):
+            raise DatasetError(f"{other.name} is the same recording as {one.name}; give each once")
+    rates, sizes = [], []
+    for dataset in datasets:
+        with dataset.open_footage() as source:
+            rates.append(source.info.rate)
+            sizes.append(source.info.size_wh)
+        if not is_one_shape(sizes[-1], sizes[0]):
+            (width, height), (first_width, first_height) = sizes[-1], sizes[0]
+            raise DatasetError(
+                f"{dataset.name} has frames of {width}x{height}, another shape than "
+                f"{first_width}x{first_height} in {datasets[0].name}; train on recordings of one shape"
+            )
+    slowest, fastest = np.argmin(rates), np.argmax(rates)
+    if rates[slowest] < LOW_RATE_FPS <= rates[fastest]:
+        raise DatasetError(
+            f"expected recordings of {LOW_RATE_FPS:g} frames/s or more, or all of less, found "
+            f"{rates[slowest]:g} in {datasets[slowest].name} and {rates[fastest]:g} in "
+            f"{datasets[fastest].name}; train on one kind"
+        )
+
+
 def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple[Dataset, FeatureTable]:
     """The measured rows of all as those of one data set.
 
-    What not all of them have, as dots, none has then; neither tracks, nor a source. DatasetError when fewer
-    than `MIN_LABELS` rows have a label.
+    What not all of them have, as dots, none has then; neither tracks, nor a source. Dots and boxes are in
+    pixels of the first, of whatever size the others are. DatasetError when fewer than `MIN_LABELS` rows have
+    a label.
     """
     if len(datasets) == 1:
         return datasets[0], tables[0]
@@ -75,17 +106,26 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
             return None
         return [array[row] for array, rows in zip(arrays, chosen, strict=True) for row in rows]
 
-    directed, points, boxes = map(of_rows, ("directed", "points", "boxes"))
+    width = tables[0].scene.size_wh[0]
+    scales = [width / table.scene.size_wh[0] for table in tables for _ in table.rows]
+
+    def places(name: str) -> tuple | None:
+        found = of_rows(name)
+        return found and tuple(
+            one if one is None else scale * one for scale, one in zip(scales, found, strict=True)
+        )
+
+    directed = of_rows("directed")
     dataset = Dataset(
-        name=", ".join(one.name for one in datasets),
+        name=_names(datasets),
         numbers=np.array(of_rows("numbers")),
         counts=np.array(of_rows("counts")),
-        points=None if points is None else tuple(points),
-        boxes=None if boxes is None else tuple(boxes),
+        points=places("points"),
+        boxes=places("boxes"),
         directed=None if directed is None else np.array(directed),
         recordings=tuple(one.name for one, rows in zip(datasets, chosen, strict=True) for _ in rows),
     )
-    check_labels(dataset, np.arange(len(dataset.numbers)), MIN_LABELS)
+    check_labels(dataset.counts, MIN_LABELS, dataset.name)
     before = np.cumsum([0, *map(len, chosen[:-1])])
 
     def of_all(parts: Sequence[FeatureTable]) -> FeatureTable:
@@ -110,6 +150,18 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
         of, X = zip(*copied, strict=True)
         table = replace(table, copies=Copies(np.vstack(X), np.concatenate(of)))
     return dataset, table
+
+
+def _names(datasets: Sequence[Dataset]) -> str:
+    return ", ".join(one.name for one in datasets)
+
+
+def _are_the_same(*sources: str | Path | Sequence[Path]) -> bool:
+    """Whether two sources have the same content: blocks of the one would be judged by the other."""
+    one, other = map(files_of, sources)
+    return len(one) == len(other) and all(
+        filecmp.cmp(*files, shallow=False) for files in zip(one, other, strict=True)
+    )
 
 
 def _share(progress: Progress | None, k: int, n: int) -> Progress | None:

@@ -164,7 +164,7 @@ def train(
     Parameters
     ----------
     dataset : Dataset or sequence of Dataset
-        Several are recordings of one camera, of about one rate; see `measure_recordings`.
+        Several are recordings of one camera, see `measure_recordings`; dots and boxes count if all have them.
     regressor : str
         "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
     kernel : "poly" or "rbf"
@@ -297,7 +297,7 @@ def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
     """One HLR for each direction, every setting chosen by blocked cross-validation."""
     predictors, labels, predictions = [], [], []
     for one, people in zip(table.directed, by_direction(dataset, table.scene), strict=True):
-        check_labels(people, one.rows, MIN_LABELS)
+        check_labels(people.counts[one.rows], MIN_LABELS, people.name)
         fitting = Fitting(one, people, _people_in_cells(one, people))
         best = fitting.with_local(fitting.choose())
         predictors.append(fitting.predictor(best)[1])

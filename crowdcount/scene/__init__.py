@@ -11,7 +11,7 @@ from .description import view_arrays, view_of
 from .drawing import draw_scene, figures
 from .estimation import estimate_scene, for_estimation
 from .files import import_scene, load_scene, scene_of
-from .scene import Scene, scene_from
+from .scene import Scene, is_one_shape, scene_from
 from .shapes import Axis, HeightLine, Polygon, parse_axis, parse_person, parse_polygon
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "figures",
     "for_estimation",
     "import_scene",
+    "is_one_shape",
     "load_scene",
     "parse_axis",
     "parse_person",

@@ -139,9 +139,8 @@ class Scene:
 
     def fitted(self, size_wh: tuple[int, int]) -> "Scene":
         """The scene for footage of this size; SceneError when the footage has another shape of frame."""
-        (width, height), (own_width, own_height) = size_wh, self.size_wh
-        misfit = (width / height) / (own_width / own_height)
-        if not 1 / _MAX_ASPECT_MISFIT < misfit < _MAX_ASPECT_MISFIT:
+        if not is_one_shape(size_wh, self.size_wh):
+            (width, height), (own_width, own_height) = size_wh, self.size_wh
             raise SceneError(
                 f"the scene was made for frames of {own_width}x{own_height}, but these have "
                 f"{width}x{height}, another shape; make a scene for this footage"
@@ -239,6 +238,12 @@ class Scene:
             )
         except ValidationError as error:
             raise SceneError(f"a scene file cannot hold this scene: {first_of(error)}") from None
+
+
+def is_one_shape(size_wh: tuple[int, int], other_wh: tuple[int, int]) -> bool:
+    """Whether frames of two sizes may show one scene: about as wide as tall."""
+    misfit = size_wh[0] * other_wh[1] / (size_wh[1] * other_wh[0])
+    return 1 / _MAX_ASPECT_MISFIT < misfit < _MAX_ASPECT_MISFIT
 
 
 def scene_from(

@@ -28,7 +28,8 @@ class Position:
 
 @dataclass(frozen=True)
 class Landmark:
-    """A frame of a file that is found at once: its 0-based number and its time stamp in the container (s).
+    """A frame of a file or an image that is found at once: its 0-based number, and its time stamp in the
+    container, of an image its time (s).
 
     ``key`` is the number of the frame from which a seek to it is likely to decode, 0 where nobody looked.
     Made by :meth:`VideoSource.landmarks`, to start a later pass from.

@@ -10,7 +10,7 @@ from typing import Self
 import cv2
 import numpy as np
 
-from ..errors import VideoError
+from ..errors import NoFrameError, VideoError
 from ..smoothing import Turns
 from .capture import Capture
 from .positions import Landmark, Position, check_window
@@ -236,7 +236,7 @@ class VideoSource(ABC):
                 yield self._frame(index, time_s, image)
         if first is None:
             window = f"between {start or 'its first frame'} and {end or 'its end'}"
-            raise VideoError(f"{self._name} has no frame {window}; choose another start or end")
+            raise NoFrameError(f"{self._name} has no frame {window}; choose another start or end")
 
     def _frame(self, index: int, time_s: float, image: np.ndarray | None, reduce: Reduce = as_it_is) -> Frame:
         if image is None:

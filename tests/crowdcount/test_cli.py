@@ -833,7 +833,7 @@ class TestSettings:
             ('[count]\nformat = "xls"', "[count] format: 'xls' is not one of"),
             ('[count]\nstart = "soon"', "[count] start: a position is"),
             ("[count]\nquiet = 1", "[count] quiet: expected true or false, found 1"),
-            ('[scene]\nroi = "0,0 9,0 9,9"', "[scene] roi: expected a list in [ ]"),
+            ('[scene]\nroi = "0,0"', "[scene] roi: expected a polygon"),
             ('[scene]\nroi = ["0,0"]', "[scene] roi: expected a polygon"),
             ('[count]\nscene = "a\\u0000.json"', r"[count] scene: expected no zero byte, found 'a\x00.json'"),
             ("[count]\nevery = 2\0", "crowdcount.toml cannot be read"),

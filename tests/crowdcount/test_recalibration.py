@@ -12,6 +12,7 @@ from crowdcount.cli import command_line
 from crowdcount.counting import count
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset
+from crowdcount.learning.measuring import FeatureTable, has_learnt
 from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
@@ -70,12 +71,22 @@ def test_counts_that_the_model_was_trained_on_make_no_interval_narrower(trained,
     for few in drifted, None:  # those of the correction, and those of the training, are known
         dataset = load_dataset(street.frames, counts=few) if few else street.dataset()
         assert evaluate(dataset, again.model, frames=None if few else "0-1,3-7,9-13").is_learnt
-    counts = np.where(np.arange(len(street.counts)) < 20, street.counts, street.counts + 2)
-    partly = replace(street.dataset(), counts=counts)
-    known = [evaluate(partly, trained.model, frames=frames).is_learnt for frames in ("0-38", "0-39")]
-    assert known == [True, False]  # 20 of 39 counts, and 20 of 40
     foreign = replace(trained.model, facts={"labels": [1, 2]})
     assert not evaluate(street.dataset(), foreign, frames="1-30").is_learnt
+
+
+@pytest.mark.parametrize(
+    ("learnt", "is_learnt"),
+    [([0, 0, 0, 1, 2, 1], True), ([0, 0, 0, 1], True), ([0, 0, 0, 2, 1, 1], False),
+     ([0, 0, 0], False), ([0, 0, 5, 1, 0, 1], True), ([5, 0, 5, 1, 0, 1], False)],
+)
+def test_that_nobody_is_there_mostly_tells_no_recording(trained, street, learnt, is_learnt):
+    """Labels beside the most frequent one tell whether a model has learnt from them."""
+    counts = np.array([0.0, 0, 0, 1, 2, 1])
+    dataset = replace(street.dataset(), numbers=np.arange(6), counts=counts)
+    facts = {"labels": [{}, {str(number): count for number, count in enumerate(learnt)}]}
+    table = FeatureTable(np.arange(6), np.zeros((6, 1)), ("area",), [[0]])
+    assert has_learnt(replace(trained.model, facts=facts), dataset, table) == is_learnt
 
 
 def test_counts_that_contradict_the_model_are_told(trained, street, tmp_path):

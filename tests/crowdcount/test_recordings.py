@@ -1,5 +1,6 @@
 """Several recordings of one camera, learnt from together."""
 
+import shutil
 from dataclasses import replace
 
 import cv2
@@ -103,6 +104,34 @@ def test_rows_keep_their_labels_dots_and_copies(days, tmp_path):
     assert dataset.points is None
 
 
+def test_dots_and_boxes_are_placed_in_pixels_of_the_first(days, tmp_path):
+    tue = replace(days[1].dataset(), boxes=days[1].boxes)
+    width, height = days[0].scene.size_wh
+    for image in sorted(days[1].frames.iterdir()):
+        large = cv2.resize(cv2.imread(str(image)), (2 * width, 2 * height), interpolation=cv2.INTER_NEAREST)
+        cv2.imwrite(str(tmp_path / image.name), large)
+    doubled = replace(tue, source=tmp_path, boxes=(None, *(2 * boxes for boxes in tue.boxes[1:])))
+    mon = replace(days[0].dataset(), boxes=days[0].boxes)
+    chosen = [mon, doubled]
+    dataset, _ = joined(chosen, measure_recordings(chosen, scene=days[0].scene))
+    assert dataset.boxes[40] is None
+    for found, boxes in zip(dataset.boxes[:40] + dataset.boxes[41:], mon.boxes + tue.boxes[1:], strict=True):
+        np.testing.assert_array_equal(found, boxes)
+
+
+def test_frames_are_those_of_each(days, datasets):
+    assert train(datasets[:2], frames="0-19", scene=days[0].scene).metrics.n == 40
+
+
+def test_each_is_kept_in_the_cache(days, datasets, tmp_path):
+    """The second one is measured in the first one's view, and so known by it."""
+    first, again = (
+        measure_recordings(datasets[:2], scene=days[0].scene, cache=tmp_path) for _ in range(2)
+    )
+    assert len(list(tmp_path.iterdir())) == 2
+    np.testing.assert_array_equal(first[1].features, again[1].features)
+
+
 def test_dots_of_all_teach_local_counts_and_profiles(days, tmp_path):
     chosen = []
     for day in days[:2]:
@@ -150,14 +179,19 @@ def test_the_model_knows_the_counts_of_each(days, datasets, of_two):
     again = evaluate(datasets[2], corrected.model, frames=np.arange(10, 30))
     assert again.is_learnt
     assert evaluate(datasets[0], corrected.model).is_learnt
+    alone = train(datasets[0], scene=days[0].scene).model
+    both = recalibrate(datasets[2], alone).model
+    assert [evaluate(one, both).is_learnt for one in datasets] == [True, False, True]
 
 
 def test_few_labels_of_each_are_enough(days, datasets):
     chosen = [some(datasets[0], range(0, 40, 7)), some(datasets[1], range(0, 40, 8))]
     assert train(chosen, scene=days[0].scene).metrics.n == 11
+    told = []
     chosen = [some(datasets[0], [3]), some(datasets[1], range(0, 40, 8))]
     with pytest.raises(DatasetError, match=r"expected 10 or more labelled frames .*, found 6 in .*mon.*tue"):
-        train(chosen, scene=days[0].scene)
+        train(chosen, scene=days[0].scene, progress=lambda *now: told.append(now))
+    assert not told
     with pytest.raises(DatasetError, match=r"expected 1 or more labelled frames .*, found 0 in .*tue"):
         train([datasets[0], some(datasets[1], [])], scene=days[0].scene)
 
@@ -179,8 +213,24 @@ class TestRefused:
 
     def test_another_rate(self, days, datasets, tmp_path):
         fast = on_video(days[1], tmp_path / "fast.avi", 25.0)
-        with pytest.raises(DatasetError, match=r"found 1 frames per second in .*mon.* and 25 in .*fast"):
-            train([datasets[0], fast], scene=days[0].scene)
+        told = []
+        with pytest.raises(DatasetError, match=r"found 1 in .*mon.* and 25 in .*fast"):
+            train([datasets[0], fast], scene=days[0].scene, progress=lambda *now: told.append(now))
+        assert not told
+        both = [on_video(days[k], tmp_path / f"{k}.avi", fps) for k, fps in enumerate((5.0, 20.0))]
+        assert len(measure_recordings(both, scene=days[0].scene)) == 2
+
+    def test_another_shape(self, days, datasets, tmp_path):
+        for image in sorted(days[1].frames.iterdir()):
+            cv2.imwrite(str(tmp_path / image.name), cv2.imread(str(image))[:90])
+        flat = load_dataset(tmp_path, counts=days[1].labels)
+        with pytest.raises(DatasetError, match=f"{tmp_path} has frames of .*, another shape than .*mon"):
+            train([datasets[0], flat])
+
+    def test_one_that_is_there_twice(self, days, datasets, tmp_path):
+        copied = load_dataset(shutil.copytree(days[0].frames, tmp_path / "copy"), counts=days[0].labels)
+        with pytest.raises(DatasetError, match=r"copy is the same recording as .*mon.*; give each once"):
+            train([*datasets[:2], copied])
 
     def test_rbf_kernels_of_several(self, datasets):
         with pytest.raises(DatasetError, match="RBF kernels learn from one recording, found 2"):
@@ -215,7 +265,8 @@ class TestCommand:
         given = f"{given.format(days[0].labels)} -m {tmp_path / 'm.npz'}"
         code, _, err = run(f"train {days[0].frames} {days[1].frames} {given}")
         assert code == 1
-        assert "expected one file of counts for each of 2 recordings, in their order, found" in err
+        n_files = given.count("--counts")
+        assert f"expected a file of counts for each recording, in their order, found {n_files} for 2" in err
         assert not (tmp_path / "m.npz").exists()
 
     @pytest.mark.parametrize("option", ["--mot gt.txt", "--annotated 1-9", "--frames 0-9"])
@@ -225,7 +276,19 @@ class TestCommand:
         assert f"{option.split()[0]} goes with one DATASET" in err
 
     def test_takes_several_counts_from_the_environment(self, run, days, tmp_path, monkeypatch):
-        monkeypatch.setenv("CROWDCOUNT_TRAIN_COUNTS", f"{days[0].labels}:{days[1].labels}")
+        monkeypatch.setenv("CROWDCOUNT_TRAIN_COUNTS", f"{days[0].labels};{days[1].labels}")
         code, out, err = run(f"train {days[0].frames} {days[1].frames} -m {tmp_path / 'm.npz'}")
         assert code == 0, err
         assert "of 2 recordings" in out
+
+    def test_takes_one_file_with_a_colon_from_the_environment(self, run, days, tmp_path, monkeypatch):
+        labels = shutil.copy(days[0].labels, tmp_path / "08:00.csv")
+        monkeypatch.setenv("CROWDCOUNT_TRAIN_COUNTS", str(labels))
+        code, _, err = run(f"train {days[0].frames} -m {tmp_path / 'm.npz'}")
+        assert code == 0, err
+
+    def test_takes_one_file_from_the_settings_without_a_list(self, run, days, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "crowdcount.toml").write_text(f'[train]\ncounts = "{days[0].labels}"\n')
+        code, _, err = run(f"train {days[0].frames} -m m.npz")
+        assert code == 0, err

@@ -1,5 +1,6 @@
 """Of long footage with few labels, only what leads up to these is decoded, and they are measured as ever."""
 
+import re
 from dataclasses import replace
 
 import cv2
@@ -131,6 +132,39 @@ def test_labelled_frames_are_measured_as_in_a_pass_over_all(clip, street, short_
     assert n_seen < 110
     np.testing.assert_array_equal(found.features, whole.features)
     np.testing.assert_array_equal(found.copies.X, whole.copies.X)
+
+
+def test_directions_are_measured_in_stretches_too(clip, street, short_warm_up, monkeypatch):
+    labelled = [*range(20), *range(560, 580)]
+    dataset = replace(dataset_of(clip, labelled), directed=np.ones((N_FRAMES, 2)))
+    found, n_seen, whole = measured_both_ways(
+        monkeypatch, dataset, scene=street.scene, directions=True
+    )
+    assert n_seen < 70
+    for side in range(2):
+        np.testing.assert_array_equal(found.directed[side].features, whole.directed[side].features)
+
+
+def test_labels_behind_what_can_be_decoded_are_left_out(clip, street, tmp_path, short_warm_up):
+    """Of motion JPEG, whose pictures are blanked from the 400th on; the index still knows of them."""
+    data = bytearray(clip.read_bytes())
+    for k, found in enumerate(re.finditer(b"00dc....\xff\xd8", bytes(data), re.DOTALL)):
+        if k >= 400:
+            size = int.from_bytes(data[found.start() + 4 : found.start() + 8], "little")
+            data[found.start() + 8 : found.start() + 8 + size] = bytes(size)
+    damaged = tmp_path / "damaged.avi"
+    damaged.write_bytes(data)
+    dataset = dataset_of(damaged, [*range(3, 23), 560])
+    training = train(dataset, scene=street.scene, frames="3-22,560")
+    assert (training.metrics.n, training.n_lost_labels) == (20, 1)
+
+
+def test_the_cache_knows_which_frames_had_labels(clip, street, tmp_path, short_warm_up, monkeypatch):
+    monkeypatch.setattr(measuring, "MOST_FOR_OTHERS", 5)
+    few, all_four = (np.isin(np.arange(N_FRAMES), chosen) for chosen in ([0, 400], [0, 5, 400, 405]))
+    options = {"others": all_four, "scene": street.scene, "cache": tmp_path}
+    rows = [measure(dataset_of(clip), wanted, **options).rows.tolist() for wanted in (few, all_four)]
+    assert rows == [[0, 400], [0, 5, 400, 405]]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from crowdcount import scene
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import fitting, measuring
+from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
 from crowdcount.learning.measuring import FeatureTable, measure
@@ -21,7 +22,7 @@ from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.terminal import evaluation_report, training_report
+from crowdcount.terminal import audit_report, evaluation_report, recalibration_report, training_report
 from models import Copies, count_interval, count_metrics
 
 
@@ -541,6 +542,13 @@ class TestCopies:
         evaluation = evaluate(some, training.model, frames="0-24")
         assert (evaluation.metrics.n, evaluation.n_lost_labels) == (10, 5)
         assert "5 labels left out, of frames that cannot be decoded" in evaluation_report(evaluation)
+        audit, found = audit_labels(some), recalibrate(some, training.model, frames="0-24")
+        for n_left, n_lost, report in (
+            (len(audit.labels), audit.n_lost_labels, audit_report(audit, [])),
+            (found.before.n, found.n_lost_labels + 5, recalibration_report(found, "m.npz")),
+        ):
+            assert (n_left, n_lost) == (10, 10)
+            assert any("labels left out, of frames that cannot be decoded" in line for line in report)
         measured = measure(dataset, np.ones(120, bool), with_copies=True)
         assert 80 < len(measured.rows) < 110
         assert measured.copies is None

@@ -45,7 +45,8 @@ def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, 
     for line, row, time_s in timed:
         if time_s not in frames:
             raise DatasetError(f"{labels_path}, line {line}: expected a time up to the last frame, found "
-                               f"{row['time_s'].strip()[:40]!r}, but {path} ends before; correct the labels")
+                               f"{row['time_s'].strip()[:40]!r}, but {path} ends before; correct the labels, "
+                               "or copy the footage again")
         yield line, row | {"frame": str(frames[time_s])}
 
 

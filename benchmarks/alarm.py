@@ -21,12 +21,13 @@ from sklearn.svm import SVC
 from benchmarks.data import DataError, data_file
 from benchmarks.tables import Table
 from crowdcount.alarm.measuring import open_measuring
-from crowdcount.alarm.training import COSTS, KERNELS, N_BLOCKS, train_alarm
+from crowdcount.alarm.training import N_BLOCKS, train_alarm
 from crowdcount.learning.datasets import load_dataset
 
 EVERY = 5
 CALLED = 0.75
 WRONG = (0.0, 0.1, 0.2)
+PEER = {"svc__kernel": ("linear", "rbf"), "svc__C": (0.1, 1.0, 10.0)}
 FOOTAGE = ("vtest", "mall-features")
 
 
@@ -78,7 +79,7 @@ def measure(footage: Footage, wrong: float, seed: int, cache: str | None) -> lis
     values = alarm.regressor.values(footage.features[judged])
     peer = GridSearchCV(
         make_pipeline(StandardScaler(), SVC()),
-        {"svc__kernel": KERNELS, "svc__C": COSTS},
+        PEER,
         cv=KFold(N_BLOCKS),
         scoring="accuracy",
     ).fit(footage.features[called], calls)

@@ -345,7 +345,7 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         f"{model_path}: trained on {plural(training.n_called, 'called frame')} "
         f"({plural(len(training.operators), 'operator')}){shared}{thinned} in {training.seconds:.1f} s",
         f"cross-validation: {', '.join(errors)}",
-        f"chosen by it: {training.kernel} kernel, C {training.C:g}, calls believed {training.belief}",
+        f"chosen by it: calls believed {training.belief}",
     ]
     if training.one_block:
         lines.append(

@@ -161,6 +161,14 @@ def _nearest(before: np.ndarray, margins: np.ndarray, costs: np.ndarray, total: 
     return clipped(kinks[low] + share * (kinks[high] - kinks[low]))
 
 
+def _balance(confidence: np.ndarray) -> np.ndarray:
+    """Weights (n,) of mean 1 with which both classes, at these confidences (n,), weigh the same."""
+    share = confidence.mean()
+    if not 0 < share < 1:
+        return np.ones(len(confidence))
+    return confidence / (2 * share) + (1 - confidence) / (2 * (1 - share))
+
+
 def neighbour_share(rows: np.ndarray, positive: np.ndarray, labelled: np.ndarray, n_neighbors: int):
     """Share (n,) of positive ones among the nearest labelled rows of each row, itself left out.
 
@@ -190,6 +198,9 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
     C : float
         Weight c of a row with a label, share or vote; one without weighs C times the share of those with
         (the paper's c2 = c1 m_l / m).
+    balanced : bool
+        Whether the rows of both classes weigh the same together, however many there are of either, at the
+        confidence of the start; C is the mean weight then. Not in the paper.
     kernel : "linear", "poly" or "rbf"
     kernel_params : dict or None
         gamma, coef0, degree with scikit-learn's meaning. By default gamma is 1 / the mean distance between
@@ -246,6 +257,7 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         C=1.0,
+        balanced=False,
         kernel="rbf",
         kernel_params=None,
         start="semi-supervised",
@@ -256,6 +268,7 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         solver_tol=1e-6,
     ):
         self.C = C
+        self.balanced = balanced
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.start = start
@@ -277,6 +290,8 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         kernel = self._resolve_kernel(X)
         confidence, known = self._begin(X, y)
         costs = self.C * np.where(known, 1.0, known.mean())
+        if self.balanced:
+            costs[known] *= _balance(confidence[known])
         keep_certain = self.start == "semi-supervised" if self.keep_certain is None else self.keep_certain
         free = np.ones(len(X), bool)
         if keep_certain:

@@ -1,7 +1,7 @@
 """What an alarm learns from and judges: the features of footage, or a table of ready-made ones."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -75,6 +75,8 @@ class Measuring:
         Gives the empty scene of the frames measured so far (`Pipeline.view`); None for a table.
     step : int
         One of so many frames is measured; 1 for a table.
+    views : sequence of (k,) int
+        Numbers of the columns of size, edges and texture; none for a table.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Measuring:
     opened: datetime | None = None
     view: Callable[[], EmptyScene | None] = lambda: None
     step: int = 1
+    views: Sequence[Sequence[int]] = ()
 
 
 def is_table(source: str) -> bool:
@@ -180,6 +183,7 @@ def open_measuring(
             opened.info.opened,
             lambda: pipeline.view,
             step,
+            pipeline.schema.views(),
         )
 
 

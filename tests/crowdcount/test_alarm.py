@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
 from crowdcount.alarm.measuring import open_measuring
-from crowdcount.alarm.training import MAX_CALLED, call_errors, train_alarm
+from crowdcount.alarm.training import MAX_CALLED, TEXTURE_WEIGHT, call_errors, column_weights, train_alarm
 from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
@@ -282,6 +282,49 @@ def test_a_rush_of_seconds_among_minutes_is_learnt(tmp_path):
     with open_measuring(str(path)) as measuring:
         X = np.stack([frame.features for frame in measuring.frames()])
     np.testing.assert_array_equal(training.model.regressor.values(X) > 0, level > 0)
+
+
+def test_more_than_was_ever_called_is_too_crowded(tmp_path):
+    """Few calls are crowded, and some wrong: values still rise with the count, beyond all that was seen."""
+    counts = 8 + 6 * np.sin(np.arange(300) / 20)
+    rows = [f"{k},{k},{value:.2f}\n" for k, value in enumerate(counts)]
+    path = write(tmp_path / "counts.csv", "frame,time_s,count\n" + "".join(rows))
+    calls = [(counts[k] >= 13) ^ (k % 45 == 7) for k in range(300)]
+    lines = [f"{k},{'crowded' if calls[k] else 'fine'}\n" for k in range(0, 300, 3)]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,call\n" + "".join(lines)))
+    values = training.model.regressor.values(np.array([[2.0], [8.0], [14.0], [20.0], [80.0]]))
+    assert (np.diff(values) > 0).all()
+    assert (values > 0).tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize(("n_missed", "belief"), [(3, "as they are"), (2, "where unanimous")])
+def test_calls_are_believed_otherwise_where_much_is_gained(table, tmp_path, monkeypatch, n_missed, belief):
+    """Of 25 crowded and 25 fine calls, 5 are missed as they are: .1 on average of both."""
+    path, level = table
+    chosen = [np.flatnonzero(side)[:25] for side in (level > 0, level <= 0)]
+    lines = [f"{k},{word}\n" for rows, word in zip(chosen, ("crowded", "fine"), strict=True) for k in rows]
+
+    def predicted(classifier, X, confidence, folds):
+        found = np.nan_to_num(confidence)
+        missed = n_missed if classifier.keep_certain else 5
+        found[np.flatnonzero(found == 1)[:missed]] = 0
+        return found
+
+    monkeypatch.setattr("crowdcount.alarm.training.out_of_fold", predicted)
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,call\n" + "".join(lines)))
+    assert (training.belief, training.takes_silent) == (belief, False)
+
+
+def test_of_footage_the_texture_weighs_less_and_the_whole_as_much_as_its_cells(clip):
+    with open_measuring(str(clip[0]), scene=load_scene(clip[2])) as measuring:
+        weights = column_weights(measuring)
+    assert (weights**2).sum() == pytest.approx(1)
+    names = np.array(measuring.columns)
+    of_whole, area, lbp = (
+        np.flatnonzero(np.char.find(names, part) >= 0) for part in ("1x1_", ".area", ".lbp_0")
+    )
+    assert (weights[of_whole] ** 2).sum() == pytest.approx(0.5)
+    np.testing.assert_allclose(weights[lbp], TEXTURE_WEIGHT * weights[area])
 
 
 def test_shares_of_stretches_alone_are_enough(tmp_path, table):

@@ -25,7 +25,9 @@ def moons():
     return X, y.astype(float)
 
 
-@parametrize_with_checks([BetaSVMClassifier(), BetaSVMClassifier(start="standard", kernel="linear")])
+@parametrize_with_checks(
+    [BetaSVMClassifier(), BetaSVMClassifier(start="standard", kernel="linear", balanced=True)]
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -161,6 +163,23 @@ def test_one_round_on_labels_is_an_ordinary_svm(moons, C):
     trusting = BetaSVMClassifier(C=C, kernel_params={"gamma": 2.0}).fit(X, y)
     np.testing.assert_array_equal(trusting.decision_function(X), ours.decision_function(X))
     assert trusting.n_iter_ == 1
+
+
+def test_balanced_classes_weigh_alike_however_few_rows_one_has(moons):
+    """scikit-learn's class weights balance what is known of all rows."""
+    X, y = moons
+    kept = np.flatnonzero((y == 0) | (np.cumsum(y) <= 8))
+    X, y = X[kept], y[kept].copy()
+    options = {"C": 0.5, "kernel_params": {"gamma": 1.0}, "max_iter": 1, "start": "standard"}
+    svm = SVC(C=0.5, gamma=1.0, class_weight="balanced", tol=1e-6).fit(X, y)
+    values = BetaSVMClassifier(balanced=True, **options).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(values, svm.decision_function(X), atol=1e-4)
+    shares = np.where(y == 1, 0.9, 0.1)
+    found = BetaSVMClassifier(balanced=True, **options | {"start": "proportions"}).fit(X, shares)
+    weights = shares / (2 * shares.mean()) + (1 - shares) / (2 * (1 - shares.mean()))
+    rows = beta_svm.separate(X, shares, 0.5 * weights, Kernel("rbf", gamma=1.0))
+    np.testing.assert_allclose(found.decision_function(X), rows.decide(X), atol=1e-9)
+    assert weights.mean() == pytest.approx(1)
 
 
 def test_unlabelled_rows_help():

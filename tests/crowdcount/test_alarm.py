@@ -297,6 +297,19 @@ def test_more_than_was_ever_called_is_too_crowded(tmp_path):
     assert (values > 0).tolist() == [False, False, True, True, True]
 
 
+def test_few_crowded_calls_weigh_as_much_as_many_fine_ones(tmp_path):
+    """Of 300 frames 14 are called too crowded, from about 13 people on."""
+    random = np.random.default_rng(0)
+    counts = np.clip(random.normal(8, 3, 300), 0, None)
+    is_crowded = counts + random.normal(0, 1, 300) > 13
+    assert is_crowded.sum() == 14
+    path = write(tmp_path / "counts.csv", "count\n" + "".join(f"{value:.2f}\n" for value in counts))
+    lines = [f"{k},{'crowded' if crowded else 'fine'}\n" for k, crowded in enumerate(is_crowded)]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,call\n" + "".join(lines)))
+    assert max(training.missed, training.false) < 0.1
+    assert training.model.regressor.values(np.array([[13.0]]))[0] > 0
+
+
 @pytest.mark.parametrize(("n_missed", "belief"), [(3, "as they are"), (2, "where unanimous")])
 def test_calls_are_believed_otherwise_where_much_is_gained(table, tmp_path, monkeypatch, n_missed, belief):
     """Of 25 crowded and 25 fine calls, 5 are missed as they are: .1 on average of both."""

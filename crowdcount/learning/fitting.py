@@ -84,6 +84,11 @@ class Validated:
     averaged: tuple[Setting, ...] = ()
     local: HuberLossSetting | None = None
 
+    @property
+    def handicapped_mae(self) -> float:
+        """What settings are compared by."""
+        return self.setting.handicap * self.metrics.mae
+
 
 class Fitting:
     """Measured frames that a regressor is fitted to, and the choice of its setting.
@@ -129,8 +134,9 @@ class Fitting:
         return Validated(setting, count_metrics(self.labels, predictions), predictions)
 
     def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
-        """The setting of a regressor of `KERNELS` with the lowest mean absolute error, one question after the
-        other; of HLR with few features, with others that are about as good and averaged with it."""
+        """The setting of a regressor of `KERNELS` with the lowest mean absolute error, with its handicap, one
+        question after the other; of HLR with few features, with others that are about as good and averaged
+        with it."""
         questions = KERNELS[kernel][regressor]
         is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
         best, judged = None, []
@@ -143,7 +149,7 @@ class Fitting:
                 if any(setting == one.setting for one in judged):  # a later question may ask it again
                     continue
                 judged.append(self.validated(setting))
-                if best is None or judged[-1].metrics.mae < best.metrics.mae:
+                if best is None or judged[-1].handicapped_mae < best.handicapped_mae:
                     best = judged[-1]
         return self._averaged(best, judged) if is_small else best
 

@@ -14,10 +14,16 @@ from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import fitting, measuring
 from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
-from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting
+from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated
 from crowdcount.learning.measuring import FeatureTable, measure
 from crowdcount.learning.recalibration import recalibrate
-from crowdcount.learning.regressors import LOCAL_SHARE, TEXTURE_WEIGHT, HuberLossSetting, RbfSetting
+from crowdcount.learning.regressors import (
+    LOCAL_SHARE,
+    N_REFINEMENTS,
+    TEXTURE_WEIGHT,
+    HuberLossSetting,
+    RbfSetting,
+)
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 from crowdcount.pipeline import Pipeline
@@ -760,6 +766,29 @@ class TestFitting:
         assert np.corrcoef(local.predictions, dataset.counts)[0, 1] < 0.0
         fitted = fitting.fit_local(local.local).predict(known.features)
         assert np.corrcoef(fitted, dataset.counts)[0, 1] > 0.4
+
+    @pytest.mark.parametrize(("best", "chosen"), [(0.86, "usual"), (0.84, "best")])
+    @pytest.mark.parametrize("n_refinements", [0, N_REFINEMENTS])
+    def test_from_pixels_other_kernels_are_taken_where_much_is_gained(
+        self, street, monkeypatch, best, n_refinements, chosen
+    ):
+        """The usual kernels have an error of 1, others of `best`; pruning, where it helps, of .01 less."""
+        settings = {"usual": (10.0, 10.0 * 1e-3), "best": (3.0, 3.0 * 3e-3)}
+        errors = {settings["usual"]: 1.0, settings["best"]: best}
+
+        def validated(fitting, setting):
+            gain = 0.01 * bool(setting.n_refinements) * (1 if n_refinements else -1)
+            error = errors.get((setting.coef0, setting.lam), 2.0) - gain
+            return Validated(setting, count_metrics(np.zeros(20), np.full(20, error)), np.full(20, error))
+
+        monkeypatch.setattr(Fitting, "validated", validated)
+        columns = [f"1x1_0_0.{number}" for number in range(90)]
+        known = FeatureTable(
+            np.arange(20), np.zeros((20, 90)), columns, np.split(np.arange(90), 3), scene=street.scene
+        )
+        setting = Fitting(known, table(np.zeros(20), np.zeros((20, 90)))).choose().setting
+        assert (setting.coef0, setting.lam) == settings[chosen]
+        assert setting.n_refinements == n_refinements
 
     def test_copies_have_the_labels_of_what_they_are_copies_of(self, linear):
         counts = np.where(np.arange(200) < 90, np.nan, linear.counts)

@@ -159,9 +159,12 @@ def _names(datasets: Sequence[Dataset]) -> str:
 def _are_the_same(*sources: str | Path | Sequence[Path]) -> bool:
     """Whether two sources have the same content: blocks of the one would be judged by the other."""
     one, other = map(files_of, sources)
-    return len(one) == len(other) and all(
-        filecmp.cmp(*files, shallow=False) for files in zip(one, other, strict=True)
-    )
+    try:
+        return len(one) == len(other) and all(
+            filecmp.cmp(*files, shallow=False) for files in zip(one, other, strict=True)
+        )
+    except OSError:  # an image that cannot be read cannot be decoded either
+        return False
 
 
 def _share(progress: Progress | None, k: int, n: int) -> Progress | None:

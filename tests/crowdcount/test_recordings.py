@@ -232,6 +232,13 @@ class TestRefused:
         with pytest.raises(DatasetError, match=r"copy is the same recording as .*mon.*; give each once"):
             train([*datasets[:2], copied])
 
+    def test_but_not_where_images_cannot_be_read(self, days, datasets, monkeypatch):
+        def unreadable(*files, shallow):
+            raise PermissionError(13, "Permission denied", files[0])
+
+        monkeypatch.setattr("filecmp.cmp", unreadable)
+        assert len(measure_recordings(datasets[:2], scene=days[0].scene)) == 2
+
     def test_rbf_kernels_of_several(self, datasets):
         with pytest.raises(DatasetError, match="RBF kernels learn from one recording, found 2"):
             train(datasets[:2], kernel="rbf")

@@ -56,6 +56,20 @@ def test_out_of_fold_agrees_with_fits_by_hand():
     np.testing.assert_allclose(prediction[10:20], by_hand)
 
 
+def test_rows_without_a_label_take_part_in_every_fit_at_their_places():
+    X = np.arange(9.0)[:, None]
+    y = np.array([1.0, np.nan, 2, 3, np.nan, 4, np.nan, 5, 6])
+    fits = []
+
+    class Recorder(Ridge):
+        def fit(self, X, y):
+            fits.append(X.ravel().tolist())
+            return super().fit(X[~np.isnan(y)], y[~np.isnan(y)])
+
+    out_of_fold(Recorder(), X, y, BlockedKFold(2))
+    assert fits == [[1, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 6]]
+
+
 def test_copies_take_part_where_their_row_does_and_only_there():
     random = np.random.default_rng(1)
     X, y = random.normal(size=(30, 3)), random.normal(size=30)

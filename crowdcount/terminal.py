@@ -347,6 +347,11 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         f"cross-validation: {', '.join(errors)}",
         f"chosen by it: calls believed {training.belief}",
     ]
+    if training.only_answer:
+        lines.append(
+            f"the alarm says {training.only_answer} of every frame: calls contradict each other too much, or "
+            "too few are of the other kind; add calls, or leave out an operator's"
+        )
     if training.one_block:
         lines.append(
             "it says little: all crowded calls, or all fine ones, lie in one of five blocks of the called "

@@ -162,7 +162,7 @@ def _nearest(before: np.ndarray, margins: np.ndarray, costs: np.ndarray, total: 
 
 
 def _balance(confidence: np.ndarray) -> np.ndarray:
-    """Weights (n,) of mean 1 with which both classes, at these confidences (n,), weigh the same."""
+    """Weights (n,) of mean 1: of rows of confidence 0 or 1 those with which both classes weigh the same."""
     share = confidence.mean()
     if not 0 < share < 1:
         return np.ones(len(confidence))
@@ -199,8 +199,9 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         Weight c of a row with a label, share or vote; one without weighs C times the share of those with
         (the paper's c2 = c1 m_l / m).
     balanced : bool
-        Whether the rows of both classes weigh the same together, however many there are of either, at the
-        confidence of the start; C is the mean weight then. Not in the paper.
+        Whether rows weigh in proportion to how rare their class is: of labels that are certain, both classes
+        the same together. A row between them, at the confidence of the start, weighs as the mean of both, and
+        keeps its confidence. C is the mean weight then. Not in the paper.
     kernel : "linear", "poly" or "rbf"
     kernel_params : dict or None
         gamma, coef0, degree with scikit-learn's meaning. By default gamma is 1 / the mean distance between

@@ -77,6 +77,8 @@ class AlarmTraining:
         Whether frames that nobody called take part; chosen by it too.
     doubted : tuple of int
         Frames whose calls the alarm does not believe.
+    only_answer : str or None
+        "too crowded" or "fine" where the alarm says so of every frame that it learnt from.
     seconds : float
     """
 
@@ -94,6 +96,7 @@ class AlarmTraining:
     belief: str
     takes_silent: bool
     doubted: tuple[int, ...]
+    only_answer: str | None
     seconds: float
 
 
@@ -107,7 +110,7 @@ def train_alarm(
     cache: str | Path | None = None,
     show: Show | None = None,
 ) -> AlarmTraining:
-    """Learn an alarm from calls, every setting chosen by blocked cross-validation.
+    """Learn an alarm from calls; blocked cross-validation chooses what to believe.
 
     Parameters
     ----------
@@ -224,6 +227,7 @@ def _fit(
     low, high = X[rows].min(axis=0), X[rows].max(axis=0)
     expansion = fitted.expansion_.scaled(weights)
     predictor = CountPredictor(mean, scale, low, high, float(fitted.intercept_), (expansion,))
+    is_crowded = predictor.values(X[rows]) > 0
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,
@@ -253,6 +257,7 @@ def _fit(
         belief,
         rows is every_row,
         tuple(frames[rows][contradicted].tolist()),
+        None if is_crowded.any() != is_crowded.all() else ("fine", "too crowded")[int(is_crowded[0])],
         time.perf_counter() - began,
     )
 

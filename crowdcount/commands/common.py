@@ -46,7 +46,8 @@ class ParsedText(click.ParamType):
 class Files(click.types.StringParamType):
     """A file's name, of which an environment variable may hold several: times in them have colons."""
 
-    envvar_list_splitter = ";"
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [name.strip() for name in rv.split(";") if name.strip()]
 
 
 class TableText(ParsedText):

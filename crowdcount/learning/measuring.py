@@ -1,6 +1,6 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -392,8 +392,9 @@ def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bo
     """Whether a model was trained or recalibrated on most of the labels of a table's rows: by its facts, it
     knows the same count of a frame of that number, in the same view. They tell little of its error on others.
 
-    Those beside the most frequent one have to agree too, if there are any: where nobody is there most of the
-    time, most are alike in any two recordings.
+    Those beside the most frequent one have to agree too, as far as their numbers are known: where nobody is
+    there most of the time, most are alike in any two recordings. Some of a recording's labels may have been
+    learnt at first and others in a recalibration.
     """
     if table.camera_moved:
         return False
@@ -405,7 +406,8 @@ def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bo
         telling = [agree[number] for number in agree if labels[number] != usual]
         return 2 * sum(agree.values()) > len(labels) and 2 * sum(telling) >= len(telling)
 
-    return any(map(is_of, learnt_counts(model)))
+    learnt = learnt_counts(model)
+    return any(map(is_of, [*learnt, dict(ChainMap(*reversed(learnt)))]))
 
 
 def learnt_counts(model: CounterModel) -> list[dict[str, float]]:

@@ -106,13 +106,14 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
             return None
         return [array[row] for array, rows in zip(arrays, chosen, strict=True) for row in rows]
 
-    width = tables[0].scene.size_wh[0]
-    scales = [width / table.scene.size_wh[0] for table in tables for _ in table.rows]
+    size_wh = tables[0].scene.size_wh
+    scales = [np.divide(size_wh, table.scene.size_wh) for table in tables for _ in table.rows]
 
     def places(name: str) -> tuple | None:
         found = of_rows(name)
         return found and tuple(
-            one if one is None else scale * one for scale, one in zip(scales, found, strict=True)
+            one if one is None else one * np.tile(scale, one.shape[1] // 2)  # x and y, width and height
+            for scale, one in zip(scales, found, strict=True)
         )
 
     directed = of_rows("directed")

@@ -18,7 +18,7 @@ from models import HuberLossRegressor, RobustKernelRegressor
 COEF0S = (3.0, 10.0)
 LAMBDAS = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 #: From pixels these are taken unless the error of others is less by LEAST_GAIN: less is chance. On other
-#: frames the error of counts is then 2 % less on average of ten sets, from 10 labels to 400
+#: frames the error of counts is then 2 % less on average of ten sets, from 10 labels to 200
 #: (docs/decisions/2026-11-27-usual-kernels.md).
 USUAL_COEF0, USUAL_LAMBDA = 10.0, 1e-3
 LEAST_GAIN = 0.15

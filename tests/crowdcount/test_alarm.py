@@ -30,6 +30,7 @@ from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
 from crowdcount.terminal import alarm_report
 from crowdcount.video import Position
+from models import BetaSVMClassifier
 from tests.crowdcount.numbered_frames import write_encoded
 
 FPS = 10
@@ -295,6 +296,41 @@ def test_more_than_was_ever_called_is_too_crowded(tmp_path):
     values = training.model.regressor.values(np.array([[2.0], [8.0], [14.0], [20.0], [80.0]]))
     assert (np.diff(values) > 0).all()
     assert (values > 0).tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize(("other", "answer"), [("fine", "fine"), ("crowded", "too crowded")])
+def test_an_alarm_that_says_the_same_of_every_frame_is_told(table, tmp_path, other, answer):
+    """One operator is right, the other calls everything alike."""
+    path, level = table
+    words = ["crowded" if value > 0 else "fine" for value in level]
+    lines = [f"{k},{word},{other}\n" for k, word in enumerate(words)]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b\n" + "".join(lines)))
+    assert training.only_answer == answer
+    assert f"the alarm says {answer} of every frame" in "\n".join(alarm_report(training, "a.npz"))
+    lines = [f"{k},{word}\n" for k, word in enumerate(words)]
+    training = train_alarm(str(path), write(tmp_path / "right.csv", "frame,call\n" + "".join(lines)))
+    assert training.only_answer is None
+    assert "of every frame" not in "\n".join(alarm_report(training, "a.npz"))
+
+
+def test_the_model_decides_as_the_machine_that_was_fitted(clip, tmp_path, monkeypatch):
+    """Of footage, whose columns have different weights."""
+    path, counts, scene = clip
+    fitted = []
+
+    class Recorded(BetaSVMClassifier):
+        def fit(self, X, y):
+            super().fit(X, y)
+            fitted.append(self.decision_function(X))
+            return self
+
+    monkeypatch.setattr("crowdcount.alarm.training.BetaSVMClassifier", Recorded)
+    lines = [f"{k},{'crowded' if counts[k] >= 5 else 'fine'}\n" for k in range(100)]
+    labels = write(tmp_path / "calls.csv", "frame,call\n" + "".join(lines))
+    training = train_alarm(str(path), labels, scene=scene)
+    with open_measuring(str(path), scene=load_scene(scene)) as measuring:
+        rows = [frame.features for frame in measuring.frames()]
+    np.testing.assert_allclose(training.model.regressor.values(np.stack(rows)), fitted[-1], atol=1e-9)
 
 
 def test_few_crowded_calls_weigh_as_much_as_many_fine_ones(tmp_path):

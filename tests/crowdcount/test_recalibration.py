@@ -86,6 +86,8 @@ def test_that_nobody_is_there_mostly_tells_no_recording(trained, street, learnt,
     dataset = replace(street.dataset(), numbers=np.arange(6), counts=counts)
     facts = {"labels": [{}, {str(number): count for number, count in enumerate(learnt)}]}
     table = FeatureTable(np.arange(6), np.zeros((6, 1)), ("area",), [[0]])
+    in_two = {"labels": [{"0": 0.0, "1": 0.0, "3": 1.0}, {"2": 0.0, "4": 2.0, "5": 1.0}]}
+    assert has_learnt(replace(trained.model, facts=in_two), dataset, table)
     assert has_learnt(replace(trained.model, facts=facts), dataset, table) == is_learnt
 
 

@@ -790,6 +790,11 @@ class TestFitting:
         assert (setting.coef0, setting.lam) == settings[chosen]
         assert setting.n_refinements == n_refinements
 
+    def test_of_ready_made_features_no_kernels_have_a_handicap(self):
+        settings = [HuberLossSetting(coef0, lam) for coef0, lam in [(10.0, 0.01), (3.0, 0.01), (10.0, 0.1)]]
+        assert {one.handicap for one in settings} == {1.0}
+        assert [one.from_pixels.handicap > 1 for one in settings] == [False, True, True]
+
     def test_copies_have_the_labels_of_what_they_are_copies_of(self, linear):
         counts = np.where(np.arange(200) < 90, np.nan, linear.counts)
         dataset = replace(linear, counts=counts)

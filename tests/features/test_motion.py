@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import cv2
 import numpy as np
 import pytest
@@ -84,3 +86,16 @@ def test_the_smallest_working_size_is_measured():
 def test_rates_too_low_for_flow_are_refused():
     with pytest.raises(ValueError, match="at least 4 frames/s, got 2"):
         MotionMeter(HEIGHT_MAP, RIGHT, 2.0)
+
+
+def test_a_copy_sees_frames_of_its_own():
+    meter = MotionMeter(HEIGHT_MAP, RIGHT, 10.0)
+    images = [picture((40 + 2 * k, 40))[0] for k in range(6)]
+    for image in images[:4]:
+        meter.measure(image)
+    copied = deepcopy(meter)
+    for _ in range(3):
+        copied.measure(GROUND)
+    fresh = MotionMeter(HEIGHT_MAP, RIGHT, 10.0)
+    speeds = [fresh.measure(image) for image in images[:5]]
+    np.testing.assert_array_equal(meter.measure(images[4]), speeds[-1])

@@ -7,7 +7,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
 
 from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
 from models.predictor import column_statistics, standardised
@@ -202,13 +201,11 @@ def _fit(
     mean, scale, *_ = column_statistics(X)
     weights = column_weights(measuring)
     weighted = standardised(X, mean, scale) * weights
-    machine = BetaSVMClassifier(
-        start="proportions", kernel="linear", C=C, balanced=True, solver_tol=SOLVER_TOL
-    )
     folds = BlockedKFold(N_BLOCKS)
 
     def classifier(belief: str) -> BetaSVMClassifier:
-        return clone(machine).set_params(**BELIEFS[belief])
+        options = {"kernel": "linear", "C": C, "balanced": True, "solver_tol": SOLVER_TOL}
+        return BetaSVMClassifier(start="proportions", **options, **BELIEFS[belief])
 
     def judged(belief: str, rows: np.ndarray) -> tuple:
         predicted = np.full(len(X), np.nan)

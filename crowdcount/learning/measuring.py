@@ -1,6 +1,6 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
@@ -407,7 +407,8 @@ def has_learnt(model: CounterModel, dataset: Dataset, table: FeatureTable) -> bo
         return 2 * sum(agree.values()) > len(labels) and 2 * sum(telling) >= len(telling)
 
     learnt = learnt_counts(model)
-    return any(map(is_of, [*learnt, dict(ChainMap(*reversed(learnt)))]))
+    of_all = {number: count for one in learnt for number, count in one.items()}
+    return any(map(is_of, [*learnt, of_all]))
 
 
 def learnt_counts(model: CounterModel) -> list[dict[str, float]]:

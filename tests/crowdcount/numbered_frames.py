@@ -1,6 +1,7 @@
 """Videos and images that carry their number as black and white blocks: a decoded image proves which it is."""
 
 import os
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -32,6 +33,17 @@ def write_video(path: Path, count: int, fourcc: str = "MJPG", fps: float = 25.0,
         writer.write(draw(number))
     writer.release()
     return path
+
+
+def blank(path: Path, numbers: range) -> None:
+    """Put zeros in the place of some pictures of a motion JPEG file (AVI): they are there, undecodable."""
+    content = bytearray(path.read_bytes())
+    pictures = [match.start() + 4 for match in re.finditer(rb"00dc(?=.{4}\xff\xd8)", content, re.DOTALL)]
+    for k in numbers:
+        start = pictures[k] + 4
+        length = int.from_bytes(content[pictures[k] : start], "little")
+        content[start : start + length] = bytes(length)
+    path.write_bytes(content)
 
 
 def write_encoded(

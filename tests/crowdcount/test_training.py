@@ -1,5 +1,4 @@
 import math
-import re
 import shutil
 from dataclasses import asdict, replace
 from itertools import chain
@@ -30,6 +29,7 @@ from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.terminal import audit_report, evaluation_report, recalibration_report, training_report
 from models import Copies, count_interval, count_metrics
+from tests.crowdcount.numbered_frames import blank
 
 
 def table(counts, features, views=("size", "edges", "texture"), first=1):
@@ -533,12 +533,7 @@ class TestCopies:
 
     def test_are_none_where_no_labelled_frame_can_be_decoded(self, clip):
         dataset = clip()
-        damaged = bytearray(dataset.source.read_bytes())
-        chunks = [match.start() + 4 for match in re.finditer(b"00dc", damaged)]
-        for chunk in chunks[15:35]:  # the file's head holds one more
-            length = int.from_bytes(damaged[chunk : chunk + 4], "little")
-            damaged[chunk + 4 : chunk + 4 + length] = bytes(length)
-        dataset.source.write_bytes(damaged)
+        blank(dataset.source, range(14, 34))
         is_lost = np.isin(np.arange(120), range(20, 30))
         dataset = replace(dataset, counts=np.where(is_lost, dataset.counts, np.nan))
         some = replace(dataset, counts=np.where(np.arange(120) < 10, 4.0, dataset.counts))
@@ -675,6 +670,17 @@ class TestEvaluate:
             evaluate(street.dataset(), replace(trained.model, person_height=None))
 
 
+def in_four_cells(people, features):
+    """A data set, its table and the people (n, 4) themselves: of the features (n, d), of size, edges and
+    texture in turn, the first twelve are those of four cells."""
+    dataset = table(people.sum(axis=1), features)
+    n_rows, n_columns = features.shape
+    views = [np.arange(view, n_columns, 3) for view in range(3)]
+    cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
+    columns = tuple(dataset.feature_names)
+    return dataset, FeatureTable(np.arange(n_rows), features, columns, views, cell_views=cell_views), people
+
+
 class TestLocalCounts:
     """Of four cells with three columns each, only the cells' own columns tell of their people."""
 
@@ -685,11 +691,7 @@ class TestLocalCounts:
         noise = iter(rng.normal(0, [[0.4], [1.0], [1.0]], (4, 3, 150)))
         cells = [np.column_stack(np.array([n, n**2 / 4, 0 * n]) + next(noise)) for n in people.T]
         features = np.hstack([*cells, rng.normal(size=(150, 12))])
-        dataset = table(people.sum(axis=1), features)
-        views = [[k for k in range(24) if k % 3 == view] for view in range(3)]
-        cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
-        columns = tuple(dataset.feature_names)
-        return dataset, FeatureTable(np.arange(150), features, columns, views, cell_views=cell_views), people
+        return in_four_cells(people, features)
 
     def test_are_mixed_with_the_whole_where_they_lower_the_error(self, measured):
         dataset, known, people = measured
@@ -750,12 +752,7 @@ class TestFitting:
     def unrelated(self):
         """15 rows of noise, and people in four cells of three columns each who have nothing to do with it."""
         rng = np.random.default_rng(8)
-        people, features = rng.poisson(3.0, (15, 4)).astype(float), rng.normal(size=(15, 12))
-        views = [np.arange(view, 12, 3) for view in range(3)]
-        cell_views = [[np.array([3 * cell + view]) for view in range(3)] for cell in range(4)]
-        dataset = table(people.sum(axis=1), features)
-        columns = tuple(dataset.feature_names)
-        return dataset, FeatureTable(np.arange(15), features, columns, views, cell_views=cell_views), people
+        return in_four_cells(rng.poisson(3.0, (15, 4)).astype(float), rng.normal(size=(15, 12)))
 
     def test_local_counts_are_judged_on_blocks_that_they_have_not_seen(self, unrelated):
         dataset, known, people = unrelated
@@ -798,8 +795,7 @@ class TestFitting:
     def test_copies_have_the_labels_of_what_they_are_copies_of(self, linear):
         counts = np.where(np.arange(200) < 90, np.nan, linear.counts)
         dataset = replace(linear, counts=counts)
-        views = [[0, 3], [1, 4], [2, 5]]
-        known = FeatureTable(np.arange(200), linear.features, linear.feature_names, views)
+        known = measure(dataset, np.ones(200, bool))
         labelled = np.arange(90, 200)
         copied = replace(known, copies=Copies(linear.features[labelled], labelled))
         setting = HuberLossSetting(1.0, 1e-3)
@@ -811,8 +807,7 @@ class TestFitting:
         counts = np.where(np.arange(200) % 3 == 0, np.nan, linear.counts)
         counts[101] += 15
         dataset = replace(linear, counts=counts)
-        views = [[0, 3], [1, 4], [2, 5]]
-        known = FeatureTable(np.arange(200), linear.features, linear.feature_names, views)
+        known = measure(dataset, np.ones(200, bool))
         fitting = Fitting(known, dataset)
         setting = HuberLossSetting(1.0, 1e-3, n_refinements=3, gamma=gamma)
         fitted = fitting.fit(setting)

@@ -169,7 +169,7 @@ def test_balanced_classes_weigh_alike_however_few_rows_one_has(moons):
     """scikit-learn's class weights balance what is known of all rows."""
     X, y = moons
     kept = np.flatnonzero((y == 0) | (np.cumsum(y) <= 8))
-    X, y = X[kept], y[kept].copy()
+    X, y = X[kept], y[kept]
     options = {"C": 0.5, "kernel_params": {"gamma": 1.0}, "max_iter": 1, "start": "standard"}
     svm = SVC(C=0.5, gamma=1.0, class_weight="balanced", tol=1e-6).fit(X, y)
     values = BetaSVMClassifier(balanced=True, **options).fit(X, y).decision_function(X)

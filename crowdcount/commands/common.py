@@ -120,6 +120,12 @@ def model_option(text: str, required: bool = False) -> Callable:
     return click.option("--model", "-m", metavar="FILE", required=required, help=text)
 
 
+fps_option = click.option(
+    "--fps",
+    type=POSITIVE,
+    metavar="RATE",
+    help="Frames per second of images, or in place of what a file says.",
+)
 scene_option = click.option("--scene", metavar="FILE", help="Scene file, made by `crowdcount scene`.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show errors and results only.")
 timeout_option = click.option(
@@ -180,6 +186,7 @@ def _dataset_options(several: bool) -> list[Callable]:
             metavar="A-B",
             help="Frames that the MOT file covers, as it numbers them; by default first to last row.",
         ),
+        fps_option,
         scene_option,
         cache_option,
         click.option("--json", is_flag=True, help="Print the result as one line of JSON."),

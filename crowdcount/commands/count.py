@@ -9,9 +9,9 @@ from .common import (
     FAILED,
     FROM_ONE,
     POSITION,
-    POSITIVE,
     SOME_FAILED,
     complain,
+    fps_option,
     model_option,
     quiet_option,
     reconnect_option,
@@ -41,7 +41,7 @@ from .common import (
 @scene_option
 @click.option("--save-scene", metavar="FILE", help="Save the scene that was used, .json or .npz.")
 @start_time_option
-@click.option("--fps", type=POSITIVE, help="Frames per second of images, or in place of what a file says.")
+@fps_option
 @timeout_option
 @reconnect_option
 @click.option(

@@ -2,7 +2,7 @@
 
 import click
 
-from .common import FROM_ONE, POSITIVE, quiet_option, scene_option
+from .common import FROM_ONE, fps_option, quiet_option, scene_option
 
 
 @click.command()
@@ -27,7 +27,7 @@ from .common import FROM_ONE, POSITIVE, quiet_option, scene_option
 @click.option("--html", metavar="FILE", help="Page to mark the heads on, in the place of counts.")
 @click.option("--pictures", metavar="FOLDER", help="Folder for the frames as pictures.")
 @scene_option
-@click.option("--fps", type=POSITIVE, metavar="RATE", help="Frames per second, where SOURCE does not say.")
+@fps_option
 @quiet_option
 def suggest(source: str, output: str | None, html: str | None, quiet: bool, **options) -> None:
     """Choose the frames of SOURCE that are worth counting.

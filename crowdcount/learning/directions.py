@@ -14,11 +14,12 @@ from .datasets import Dataset, box_centres, points_inside
 TRACKED_S = 0.5
 
 
-def by_direction(dataset: Dataset, scene: Scene) -> tuple[Dataset, Dataset]:
+def by_direction(dataset: Dataset, scene: Scene, rate: float) -> tuple[Dataset, Dataset]:
     """The data set with the right-moving people alone, and with the left-moving ones.
 
     Tracked people move right or left whose speed along the scene's axis is above `STANDING_SPEED`; who
     stands, or walks across the axis, does neither. Where a file gives the counts of both, they are taken.
+    Frames come at `rate`, per second.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def by_direction(dataset: Dataset, scene: Scene) -> tuple[Dataset, Dataset]:
             replace(dataset, counts=np.where(known, counts, np.nan), points=None, boxes=None)
             for counts in dataset.directed.T
         )
-    speeds = track_speeds(dataset, scene.right)
+    speeds = track_speeds(dataset, scene.right, rate)
     return tuple(_moving(dataset, scene, speeds, sign) for sign in (1, -1))
 
 
@@ -50,13 +51,13 @@ def _tells_both(dataset: Dataset) -> np.ndarray:
     return np.isfinite(dataset.directed).all(axis=1)
 
 
-def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:
+def track_speeds(dataset: Dataset, axis: np.ndarray, rate: float) -> list[np.ndarray | None]:
     """Speeds (k,) of the people of each frame along an axis (2,), in heights of their box per second.
 
     From the first to the last place of the box's centre within `TRACKED_S` before and after; 0 for a person
     who is seen in no other frame then. None for frames that are not annotated.
     """
-    reach = max(1, round(TRACKED_S * dataset.fps))
+    reach = max(1, round(TRACKED_S * rate))
     tracks = {}
     for row, found in enumerate(dataset.identities):
         if found is not None:
@@ -71,7 +72,7 @@ def track_speeds(dataset: Dataset, axis: np.ndarray) -> list[np.ndarray | None]:
         last = np.searchsorted(rows, rows + reach, side="right") - 1
         for (row, k, _, height), a, b in zip(track, first, last, strict=True):
             if b > a and height > 0:
-                speeds[row][k] = (places[b] - places[a]) / (rows[b] - rows[a]) * dataset.fps / height
+                speeds[row][k] = (places[b] - places[a]) / (rows[b] - rows[a]) * rate / height
     return speeds
 
 

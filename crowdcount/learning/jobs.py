@@ -83,7 +83,9 @@ def suggest_frames(
         if pictures is not None:
             write_pictures(source, found, pictures)
         if html is not None:
-            stem, options = source_stem(source), [] if scene is None else ["--scene", str(scene)]
+            stem = source_stem(source)
+            options = [] if scene is None else ["--scene", str(scene)]
+            options += [] if fps is None else ["--fps", f"{fps:g}"]
             saved = re.sub(r'[<>:"|?*\\]', "_", f"{stem}.dots.csv")  # as browsers do
             name, model = (["train"], "-m") if teaches_a_model(found) else (["recalibrate", BUNDLED], "-o")
             command = command_on(source, name, "--counts", saved, model, f"{stem}.npz", *options)
@@ -106,6 +108,7 @@ def train_model(
     counts: Sequence[str | Path] = (),
     mot: str | Path | None = None,
     annotated: str | None = None,
+    fps: float | None = None,
     watcher: Watcher,
     **options,
 ) -> Training:
@@ -120,7 +123,8 @@ def train_model(
     scene : path, optional
         Scene file.
     counts : sequence of path
-        `counts` of each for `load_dataset`; none or one for one data set, of which `mot` and `annotated` are.
+        `counts` of each for `load_dataset`; none or one for one data set, of which `mot` and
+        `annotated` are; `fps` is of all.
     watcher : Watcher
     options
         regressor, kernel, frames, level, target, directions and cache, as for `train`.
@@ -138,8 +142,9 @@ def train_model(
         )
     with watcher.progress() as show:
         loaded_scene = None if scene is None else load_scene(scene)
+        labels = {"mot": mot, "annotated": annotated, "fps": fps}
         datasets = [
-            _loaded(path, loaded_scene, loaded_scene, file, mot, annotated, watcher, show)
+            _loaded(path, loaded_scene, loaded_scene, watcher, show, counts=file, **labels)
             for path, file in zip(paths, counts or [None], strict=True)
         ]
         training = train(datasets, scene=loaded_scene, progress=_measuring(show), **options)
@@ -155,6 +160,7 @@ def evaluate_model(
     counts: str | Path | None = None,
     mot: str | Path | None = None,
     annotated: str | None = None,
+    fps: float | None = None,
     watcher: Watcher,
     **options,
 ) -> Evaluation:
@@ -163,7 +169,7 @@ def evaluate_model(
     Parameters
     ----------
     path : str
-        The data set; `counts`, `mot` and `annotated` as for `load_dataset`.
+        The data set; `counts`, `mot`, `annotated` and `fps` as for `load_dataset`.
     scene, watcher
         As for `train_model`.
     model : path, optional
@@ -176,7 +182,8 @@ def evaluate_model(
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     loaded = default_model() if model is None else load_model(model)
-    with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
+    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
+    with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
         return evaluate(
             dataset, loaded, scene=loaded_scene,
             progress=lambda done, total: show("measuring", done, total, None), **options,
@@ -192,6 +199,7 @@ def audit_dataset(
     counts: str | Path | None = None,
     mot: str | Path | None = None,
     annotated: str | None = None,
+    fps: float | None = None,
     watcher: Watcher,
     **options,
 ) -> Audit:
@@ -199,7 +207,7 @@ def audit_dataset(
 
     Parameters
     ----------
-    path, scene, counts, mot, annotated, watcher
+    path, scene, counts, mot, annotated, fps, watcher
         As for `evaluate_model`.
     output : path, optional
         CSV file to write, or "-".
@@ -219,7 +227,8 @@ def audit_dataset(
             refuse_to_replace(file, path, scene, counts, mot)
             check_writable(file, suffixes)
             refuse_foreign(file, AUDIT_COLUMNS)
-    with _opened(path, scene, counts, mot, annotated, watcher) as (dataset, loaded_scene, show):
+    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
+    with _opened(path, scene, watcher, **labels) as (dataset, loaded_scene, show):
         audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
         if output is not None:
             write_audit_table(audit, output)
@@ -238,6 +247,7 @@ def recalibrate_model(
     counts: str | Path | None = None,
     mot: str | Path | None = None,
     annotated: str | None = None,
+    fps: float | None = None,
     watcher: Watcher,
     **options,
 ) -> tuple[Recalibration, str]:
@@ -249,7 +259,7 @@ def recalibrate_model(
         Model file, or `BUNDLED`.
     output : path, optional
         Model file to write; by default `<stem>.recalibrated.npz` in the working folder.
-    path, scene, counts, mot, annotated, watcher
+    path, scene, counts, mot, annotated, fps, watcher
         As for `evaluate_model`.
     options
         frames and cache, as for `recalibrate`.
@@ -262,7 +272,8 @@ def recalibrate_model(
     refuse_to_replace(written, model, path, scene, counts, mot)
     check_writable(written, MODEL_SUFFIXES)
     loaded = default_model() if model == BUNDLED else load_model(model)
-    with _opened(path, scene, counts, mot, annotated, watcher, loaded.scene) as (dataset, loaded_scene, show):
+    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
+    with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
         found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
         found.model.save(written)
     return found, written
@@ -350,7 +361,7 @@ def _measuring(show: Show) -> Callable[[int, int], None]:
 
 @contextmanager
 def _opened(
-    path, scene, counts, mot, annotated, watcher, known_scene: Scene | None = None
+    path, scene, watcher: Watcher, known_scene: Scene | None = None, **labels
 ) -> Iterator[tuple[Dataset, Scene | None, Show]]:
     """A data set with its labels, the scene of a file if one is given, and what is shown the progress.
 
@@ -359,16 +370,16 @@ def _opened(
     with watcher.progress() as show:
         loaded_scene = None if scene is None else load_scene(scene)
         roi_scene = loaded_scene or known_scene
-        dataset = _loaded(path, loaded_scene, roi_scene, counts, mot, annotated, watcher, show)
+        dataset = _loaded(path, loaded_scene, roi_scene, watcher, show, **labels)
         yield dataset, loaded_scene, show
 
 
 def _loaded(
-    path, scene: Scene | None, roi_scene: Scene | None, counts, mot, annotated, watcher: Watcher, show: Show
+    path, scene: Scene | None, roi_scene: Scene | None, watcher: Watcher, show: Show, **labels
 ) -> Dataset:
     """A data set whose notes have been told; DatasetError where a scene that is given tells nothing."""
     show(f"looking at {path}", 0, None, None)
-    dataset = load_dataset(path, counts=counts, mot=mot, annotated=annotated, roi_scene=roi_scene)
+    dataset = load_dataset(path, roi_scene=roi_scene, **labels)
     if scene is not None and dataset.source is None:
         raise DatasetError(
             f"{path} holds ready-made features, which no scene changes; drop --scene, or give footage"

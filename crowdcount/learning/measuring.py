@@ -242,7 +242,7 @@ def measure(
             chosen, parts = _reached(source, taught, wanted, wanted | others, step)
             return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
 
-        settings = (rate, list(columns), per_cell, directions, pipeline.person_height)
+        settings = (rate, dataset.fps, list(columns), per_cell, directions, pipeline.person_height)
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
         rows = (wanted.tobytes(), others.tobytes(), copied.tobytes())
         settings += (is_taught, dataset.digest_of_people(), *rows, step)

@@ -85,7 +85,7 @@ def _check(datasets: Sequence[Dataset], wanted: Sequence[np.ndarray]) -> None:
         raise DatasetError(
             f"expected recordings of {LOW_RATE_FPS:g} frames/s or more, or all of less, found "
             f"{rates[slowest]:g} in {datasets[slowest].name} and {rates[fastest]:g} in "
-            f"{datasets[fastest].name}; train on one kind"
+            f"{datasets[fastest].name}; train on one kind, or give the rate of images that tell none"
         )
 
 

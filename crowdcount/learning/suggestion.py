@@ -76,7 +76,7 @@ def suggest(
     scene : Scene, optional
         By default one estimated from the footage.
     fps : float, optional
-        Frames per second, where the footage does not say.
+        As for `open_source`.
     progress : callable, optional
         Called with the number of frames looked at, and of all.
 

@@ -296,7 +296,7 @@ def train(
 def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
     """One HLR for each direction, every setting chosen by blocked cross-validation."""
     predictors, labels, predictions = [], [], []
-    for one, people in zip(table.directed, by_direction(dataset, table.scene), strict=True):
+    for one, people in zip(table.directed, by_direction(dataset, table.scene, table.rate), strict=True):
         check_labels(people.counts[one.rows], MIN_LABELS, people.name)
         fitting = Fitting(one, people, _people_in_cells(one, people))
         best = fitting.with_local(fitting.choose())

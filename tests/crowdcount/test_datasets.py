@@ -341,7 +341,7 @@ class TestCountsFile:
     def test_video(self, clip, tmp_path):
         labels = write(tmp_path / "labels.csv", "frame,count", "0,3", "2,0", "", "3,  ", "11,2.5")
         dataset = load_dataset(clip, counts=labels)
-        assert (dataset.source, dataset.fps) == (clip, 8.0)
+        assert dataset.source == clip
         np.testing.assert_array_equal(dataset.numbers, range(12))
         np.testing.assert_array_equal(dataset.counts, [3, NAN, 0, *[NAN] * 8, 2.5])
 
@@ -358,9 +358,34 @@ class TestCountsFile:
         for source in (tmp_path / "images", str(tmp_path / "images" / "img*.png")):
             dataset = load_dataset(source, counts=labels)
             np.testing.assert_array_equal(dataset.counts, [NAN, NAN, NAN, NAN, 1])
-            assert dataset.fps is None
-            with open_source(dataset.source) as source:
-                assert source.info.frame_count == 5
+            with dataset.open_footage() as opened:
+                assert (opened.info.frame_count, opened.info.rate) == (5, 1.0)
+
+    def test_images_tell_no_rate(self, tmp_path):
+        """As data sets have them, images come as fast as video: then the rate has to be given."""
+        images = tmp_path / "images"
+        draw_images(images, [f"img{k}.png" for k in range(5)])
+        labels = write(tmp_path / "labels.csv", "frame,count", "4,1")
+        dots = write(tmp_path / "dots.csv", "frame,x,y", "4,1,1")
+        mot = write(tmp_path / "gt.txt", "1,1,1,1,2,4,1", "5,1,2,1,2,4,1")
+        for labelled in ({"counts": labels}, {"counts": dots}, {"mot": mot, "annotated": "1-5"}):
+            (note,) = load_dataset(images, **labelled).notes
+            assert note.startswith(f"{images}: images are taken to be 1 s apart; give their rate (--fps)")
+            dataset = load_dataset(images, fps=25.0, **labelled)
+            assert dataset.notes == ()
+            with dataset.open_footage() as source:
+                assert source.info.rate == 25.0
+
+    def test_another_rate_than_a_file_says(self, clip, tmp_path):
+        labels = write(tmp_path / "labels.csv", "time_s,count", "0.5,1")
+        assert np.flatnonzero(load_dataset(clip, counts=labels).counts == 1) == [4]
+        dataset = load_dataset(clip, counts=labels, fps=20.0)
+        assert np.flatnonzero(dataset.counts == 1) == [10]
+        with dataset.open_footage() as source:
+            assert source.info.rate == 20.0
+
+    def test_a_rate_belongs_to_footage_with_labels(self, mall):
+        refused(mall, fps=5.0, said="a rate belongs to footage with counts or a MOT file")
 
     def test_by_time(self, clip, tmp_path):
         """The first frame at or behind it, as of --start: 8 frames/s are .125 s apart."""
@@ -481,7 +506,7 @@ class TestDots:
 
     def test_every_dot_is_a_person(self, clip, tmp_path):
         dataset = load_dataset(clip, counts=write(tmp_path / "dots.csv", *self.LINES))
-        assert (dataset.source, dataset.fps) == (clip, 8.0)
+        assert dataset.source == clip
         np.testing.assert_array_equal(dataset.counts, [NAN, NAN, 2, NAN, NAN, 0, NAN, 2, *[NAN] * 4])
         np.testing.assert_array_equal(dataset.points[2], [[3.5, 6.0], [20.5, 7.5]])
         assert dataset.points[5].shape == (0, 2)

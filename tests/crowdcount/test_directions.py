@@ -25,6 +25,7 @@ from crowdcount.scene import load_scene, parse_axis, scene_from
 SIZE = 320, 240
 SCENE = scene_from(SIZE, persons=[(160, 100, 40.0), (160, 220, 40.0)])
 RATE = 10.0
+CLIP_RATE = 5.0
 N_FRAMES = 100
 
 
@@ -37,21 +38,21 @@ def tracked(*tracks, n_frames=20):
         identities.append(np.array([person for person, _ in there], np.int64))
         boxes.append(np.array([(x - 10.0, y - 20.0, 20.0, 40.0) for _, (x, y) in there]).reshape(-1, 4))
     counts = np.array([float(len(found)) for found in boxes])
-    return Dataset("street", np.arange(n_frames), counts, fps=RATE, boxes=tuple(boxes),
+    return Dataset("street", np.arange(n_frames), counts, boxes=tuple(boxes),
                    identities=tuple(identities))  # fmt: skip
 
 
 def counts_of(dataset, scene=SCENE):
-    return [part.counts.tolist() for part in by_direction(dataset, scene)]
+    return [part.counts.tolist() for part in by_direction(dataset, scene, RATE)]
 
 
 class TestLabels:
     def test_speeds_are_in_person_heights_per_second(self):
         dataset = tracked(lambda k: (50 + 2 * k, 100), lambda k: (200, 150 - 4 * k))
-        speeds = np.array(track_speeds(dataset, np.array([1.0, 0.0])))
+        speeds = np.array(track_speeds(dataset, np.array([1.0, 0.0]), RATE))
         np.testing.assert_allclose(speeds, [[0.5, 0.0]] * 20, atol=1e-12)
         np.testing.assert_allclose(
-            track_speeds(dataset, np.array([0.0, 1.0])), [[0.0, -1.0]] * 20, atol=1e-12
+            track_speeds(dataset, np.array([0.0, 1.0]), RATE), [[0.0, -1.0]] * 20, atol=1e-12
         )
 
     def test_who_stands_or_walks_across_belongs_to_neither(self):
@@ -90,12 +91,12 @@ class TestLabels:
 
     def test_a_data_set_without_tracks_is_refused(self):
         with pytest.raises(DatasetError, match=r"^street does not tell who moves where; give tracks"):
-            by_direction(replace(tracked(), identities=None), SCENE)
+            by_direction(replace(tracked(), identities=None), SCENE, RATE)
 
     def test_columns_that_nobody_filled_in_tell_nothing(self):
         half = np.column_stack([np.arange(20.0), np.full(20, np.nan)])
         with pytest.raises(DatasetError, match="with the columns frame,count,right,left, filled in"):
-            by_direction(replace(tracked(), boxes=None, identities=None, directed=half), SCENE)
+            by_direction(replace(tracked(), boxes=None, identities=None, directed=half), SCENE, RATE)
 
 
 def walkers(n_frames, rng):
@@ -132,7 +133,7 @@ def walkers(n_frames, rng):
 def clip(tmp_path_factory):
     """A clip of 100 frames at 5 frames/s in which people walk right and left, with its boxes and scene."""
     path = tmp_path_factory.mktemp("clip") / "walk.avi"
-    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 5.0, (240, 120))
+    video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), CLIP_RATE, (240, 120))
     lines = []
     for frame, (image, boxes) in enumerate(walkers(N_FRAMES, np.random.default_rng(4)), start=1):
         video.write(image)
@@ -174,7 +175,8 @@ def trained(clip):
 @pytest.fixture(scope="module")
 def truth(clip):
     dataset = load_dataset(clip, mot=labels_of(clip)[1], annotated=f"1-{N_FRAMES}")
-    return [part.counts for part in by_direction(dataset, load_scene(clip.with_suffix(".scene.json")))]
+    scene = load_scene(clip.with_suffix(".scene.json"))
+    return [part.counts for part in by_direction(dataset, scene, CLIP_RATE)]
 
 
 class TestTraining:
@@ -204,6 +206,24 @@ class TestTraining:
         assert "right-moving, cross-validated: MAE" in result.stdout
         assert again.read_bytes() == trained[0].read_bytes()
 
+    def test_images_at_their_rate_teach_what_the_video_does(self, trained, clip, tmp_path):
+        frames, video = tmp_path / "frames", cv2.VideoCapture(str(clip))
+        frames.mkdir()
+        for k in range(N_FRAMES):
+            cv2.imwrite(str(frames / f"{k:03}.png"), video.read()[1])
+        scene, written = clip.with_suffix(".scene.json"), tmp_path / "of_images.npz"
+        options = ["--scene", scene, "-m", written, "--directions"]
+        result = run("train", frames, *labels_of(clip), *options)
+        assert result.exit_code == 1
+        assert "images are taken to be 1 s apart; give their rate (--fps)" in result.stderr
+        assert "directions need video of at least 4 frames/s" in result.stderr
+        result = run("train", frames, *labels_of(clip), *options, "--fps", CLIP_RATE, "-q")
+        assert result.exit_code == 0, result.output
+        model, other = load_model(trained[0]), load_model(written)
+        assert (other.rate, other.person_height) == (model.rate, model.person_height)
+        rows = np.random.default_rng(0).uniform(0, 1, (2, model.directions[0].n_columns))
+        assert other.predict_directions(rows) == model.predict_directions(rows)
+
     def test_counts_of_both_can_come_from_a_table(self, clip, truth, tmp_path):
         table = tmp_path / "counts.csv"
         total = np.sum(truth, axis=0)
@@ -213,10 +233,10 @@ class TestTraining:
         )
         dataset = load_dataset(clip, counts=table)
         np.testing.assert_array_equal(dataset.counts, total)
-        found = by_direction(dataset, SCENE)
+        found = by_direction(dataset, SCENE, CLIP_RATE)
         np.testing.assert_array_equal([part.counts for part in found], truth)
         table.write_text("frame,count,right,left\n3,2,1,\n4,2,1,1\n")
-        right, left = by_direction(load_dataset(clip, counts=table), SCENE)
+        right, left = by_direction(load_dataset(clip, counts=table), SCENE, CLIP_RATE)
         assert np.flatnonzero(np.isfinite(right.counts)).tolist() == [4]  # both must be known
         assert np.flatnonzero(np.isfinite(left.counts)).tolist() == [4]
         table.write_text("frame,count,right,left\n3,2,-1,0\n")
@@ -372,6 +392,6 @@ def test_pets_2009_is_learnt_from_its_tracks(data_dir):
     folder = data_dir / "pets2009"
     truth = folder / "PETS09-S2L1_gt_001-400.txt"
     dataset = load_dataset(folder / "vtest.avi", mot=truth, annotated="1-400")
-    right, left = by_direction(dataset, scene_from((768, 576)))
+    right, left = by_direction(dataset, scene_from((768, 576)), rate=10.0)
     assert right.counts[:400].mean() == pytest.approx(2.10, abs=0.005)
     assert left.counts[:400].mean() + right.counts[:400].mean() < dataset.counts[:400].mean()

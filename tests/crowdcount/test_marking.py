@@ -182,11 +182,12 @@ def test_suggested_frames_are_marked_and_trained_on(street, browser, tmp_path, m
     monkeypatch.chdir(tmp_path)
 
     street.scene.save("scene.json")
-    said = run("suggest", street.frames, "-n", 12, "--html", "street.html", "--scene", "scene.json")
+    said = run("suggest", street.frames, "-n", 12, "--html", "street.html", "--scene", "scene.json",
+               "--fps", 2.5)
     assert "street.html: 12 frames; mark the heads in a browser, then crowdcount train" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scene.json", "street.html"]
     text = (tmp_path / "street.html").read_text(encoding="utf-8")
-    end = "--counts frames.dots.csv -m frames.npz --scene scene.json"
+    end = "--counts frames.dots.csv -m frames.npz --scene scene.json --fps 2.5"
     assert f"crowdcount train {street.frames} {end}" in text
     heads = [[[x + w / 2, max(0.0, y + 0.09 * h)] for x, y, w, h in boxes.tolist()] for boxes in street.boxes]
     people, csv = browser(tmp_path / "street.html", HANDS + f"""
@@ -203,7 +204,7 @@ def test_suggested_frames_are_marked_and_trained_on(street, browser, tmp_path, m
     (tmp_path / "dots.csv").write_text(csv)
     dataset = load_dataset(street.frames, counts="dots.csv")
     assert np.isfinite(dataset.counts).sum() == 12
-    run("train", street.frames, "--counts", "dots.csv", "--scene", "scene.json", "-m", "m.npz")
+    run("train", street.frames, "--counts", "dots.csv", "--scene", "scene.json", "--fps", 2.5, "-m", "m.npz")
 
 
 def test_commands_and_saved_files_have_names_that_shells_and_browsers_take(make_clip, tmp_path, monkeypatch):

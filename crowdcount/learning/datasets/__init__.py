@@ -21,7 +21,8 @@ __all__ = ["LARGEST_FEATURE", "UCSD_FEATURES", "Dataset", "box_centres", "load_d
 
 
 def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str | Path | None = None,
-                 annotated: str | None = None, roi_scene: Scene | None = None) -> Dataset:
+                 annotated: str | None = None, roi_scene: Scene | None = None,
+                 fps: float | None = None) -> Dataset:
     """Load a data set; its kind is seen from what `path` holds.
 
     Parameters
@@ -45,6 +46,9 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         Counts only people whose dot in `counts`, or the centre of whose box in `mot`, lies in its region of
         interest. The official counts of Mall and UCSD, which have their own region, and those of `counts` are
         taken as they are.
+    fps : float, optional
+        Frames per second of the footage of `counts` or `mot`, as for `open_source`. Of images it must be
+        given where they come as fast as video: else they are taken to be a second apart, and measured so.
 
     Raises
     ------
@@ -57,10 +61,13 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         raise DatasetError("expected counts or a MOT file, not both; drop one of them")
     if annotated is not None and mot is None:
         raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
+    if fps is not None and counts is None and mot is None:
+        raise DatasetError(f"a rate belongs to footage with counts or a MOT file; {path} has one of its own, "
+                           "or none: leave fps out, or give labels")
     if counts is not None:
-        return load_labelled_video(path, Path(counts), roi_scene)
+        return load_labelled_video(path, Path(counts), roi_scene, fps)
     if mot is not None:
-        return load_mot_video(path, Path(mot), annotated, roi_scene)
+        return load_mot_video(path, Path(mot), annotated, roi_scene, fps)
     path = Path(path)
     if not path.exists():
         raise DatasetError(f"{path} does not exist; check the name")

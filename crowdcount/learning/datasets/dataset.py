@@ -30,7 +30,7 @@ class Dataset:
     source : Path, str, tuple of Path or None
         What `open_source` takes; None for ready-made features.
     fps : float or None
-        Frames per second; None when unknown.
+        Frames per second at which the source is opened; None: as it says itself.
     points : tuple of ((k, 2) float64 or None), or None
         Head points (x, y) of the people of each frame in pixels, where pixel (c, r) covers [c, c + 1) x
         [r, r + 1); None for frames that are not annotated.
@@ -69,12 +69,8 @@ class Dataset:
     recordings: tuple[str, ...] = ()
 
     def open_footage(self) -> VideoSource:
-        """The source, opened: pictures come at `fps`, a video at times of its own, as its rate may vary.
-
-        VideoError when it cannot be read.
-        """
-        is_video = not isinstance(self.source, tuple) and Path(self.source).is_file()
-        return open_source(self.source, fps=None if is_video else self.fps)
+        """The source, opened; VideoError when it cannot be read."""
+        return open_source(self.source, fps=self.fps)
 
     def people(self, row: int, roi: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Head points (k, 2) and boxes (k, 4) of a frame's people in a region of interest (h, w) bool.

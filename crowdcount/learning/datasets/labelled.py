@@ -12,7 +12,7 @@ from ...errors import DatasetError, VideoError
 from ...results import COLUMNS, LARGEST
 from ...scene import Scene
 from ...storage import csv_lines, csv_rows, number_in
-from ...video import SourceInfo, VideoSource, open_source, parse_position
+from ...video import ASSUMED_RATE, SourceInfo, VideoSource, open_source, parse_position
 from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_text
 
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
@@ -20,27 +20,28 @@ from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_te
 _MOST_FRAMES = 10_000_000
 
 
-def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None) -> Dataset:
+def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None,
+                        fps: float | None) -> Dataset:
     """Footage with a file of counts or dots; see `load_dataset`."""
     header, rows = csv_rows(labels_path, ("frame", "count"), ("time_s", "count"), ("frame", "x", "y"),
                             ("time_s", "x", "y"))
     if "frame" not in header:
-        rows = _with_frames(path, labels_path, rows)
+        rows = _with_frames(path, labels_path, rows, fps)
     is_counted = "count" in header
     labels = _read_counts(labels_path, header, rows) if is_counted else _read_dots(labels_path, rows)
     if not labels:
         raise DatasetError(f"{labels_path}: expected a line for each labelled frame, found none; add them")
     if is_counted:
-        return _load_counted_video(path, labels_path, labels, set(COLUMNS) <= set(header))
-    return _load_dotted_video(path, labels_path, labels, roi_scene)
+        return _load_counted_video(path, labels_path, labels, set(COLUMNS) <= set(header), fps)
+    return _load_dotted_video(path, labels_path, labels, roi_scene, fps)
 
 
-def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]]
-                 ) -> Iterator[tuple[int, dict[str, str]]]:
+def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]],
+                 fps: float | None) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`."""
     timed = [(line, row, _seconds(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
     times = sorted({time_s for *_, time_s in timed})
-    with _recorded(path) as source:
+    with _recorded(path, fps) as source:
         frames = dict(zip(times, source.indices_at(times), strict=False))
     for line, row, time_s in timed:
         if time_s not in frames:
@@ -51,21 +52,22 @@ def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, 
 
 
 def _load_counted_video(path: str | Path, labels_path: Path,
-                        labels: dict[int, tuple[int, tuple[float, ...]]], is_own: bool) -> Dataset:
+                        labels: dict[int, tuple[int, tuple[float, ...]]], is_own: bool,
+                        fps: float | None) -> Dataset:
     last = max(labels)
-    info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}")
+    info, length = _footage(path, last, f"{labels_path}, line {labels[last][0]}", fps)
     numbers = np.full((length, len(labels[last][1])), math.nan)
     for frame, (_, row) in labels.items():
         numbers[frame] = row
     blank = sum(math.isnan(row[0]) for _, row in labels.values())
-    notes = []
+    notes = _notes_on(info)
     if blank:
         notes.append(f"{labels_path}: {blank} of {len(labels)} frames have no count and are taken as "
                      "unlabelled")
     if is_own:
         notes.append(f"{labels_path}: these look like counts by crowdcount; labels are what people counted")
     return Dataset(name=str(path), numbers=np.arange(length), counts=numbers[:, 0], source=path,
-                   fps=info.fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
+                   fps=fps, directed=numbers[:, 1:] if numbers.shape[1] > 1 else None,
                    notes=tuple(notes))
 
 
@@ -91,9 +93,9 @@ def _read_counts(path: Path, header: Sequence[str],
 
 def _load_dotted_video(path: str | Path, labels_path: Path,
                        labels: dict[int, dict[tuple[float, float] | None, int]],
-                       roi_scene: Scene | None) -> Dataset:
+                       roi_scene: Scene | None, fps: float | None) -> Dataset:
     last = max(labels)
-    info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}")
+    info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}", fps)
     width, height = info.size_wh
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
     counts, points = np.full(length, math.nan), [None] * length
@@ -107,7 +109,7 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
         points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
         counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
-                   fps=info.fps, points=tuple(points))
+                   fps=fps, points=tuple(points), notes=tuple(_notes_on(info)))
 
 
 def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
@@ -132,7 +134,7 @@ def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
 
 
 def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
-                    roi_scene: Scene | None) -> Dataset:
+                    roi_scene: Scene | None, fps: float | None) -> Dataset:
     """Footage with MOT ground truth; see `load_dataset`."""
     people = _read_mot(mot_path)
     notes = []
@@ -146,7 +148,8 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
         raise DatasetError(f"expected annotated frames numbered from 1 as in {mot_path}, found {annotated}")
     last_row, last_annotated = max(people), max(high for _, high in ranges)
     where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
-    info, length = _footage(path, max(last_row, last_annotated) - 1, where)
+    info, length = _footage(path, max(last_row, last_annotated) - 1, where, fps)
+    notes += _notes_on(info)
     _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
     frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
@@ -163,7 +166,7 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     if ignored:
         notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
-                   fps=info.fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
+                   fps=fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
 
 
 def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, ...]]]]:
@@ -202,12 +205,12 @@ def _check_boxes(boxes: np.ndarray, size_wh: tuple[int, int], path: Path) -> Non
                            "most outside of these or smaller than a pixel; give those of these frames")
 
 
-def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
+def _footage(path: str | Path, last: int, where: str, fps: float | None) -> tuple[SourceInfo, int]:
     """What the footage is and its number of frames, at least up to `last`, which `where` speaks of.
 
     The number that a video file states is not to be trusted, so a contradiction is settled by counting.
     """
-    with _recorded(path) as source:
+    with _recorded(path, fps) as source:
         length = source.info.frame_count
         if length is None or not last < length <= _MOST_FRAMES:
             length = sum(1 for _ in source.frames())
@@ -217,9 +220,17 @@ def _footage(path: str | Path, last: int, where: str) -> tuple[SourceInfo, int]:
         return source.info, length
 
 
+def _notes_on(info: SourceInfo) -> list[str]:
+    """What is to be told of footage that is labelled."""
+    if info.kind != "images" or info.fps is not None or info.frame_count == 1:
+        return []
+    return [f"{info.name}: images are taken to be {1 / ASSUMED_RATE:g} s apart; give their rate (--fps) if "
+            "it is another"]
+
+
 @contextmanager
-def _recorded(path: str | Path) -> Iterator[VideoSource]:
-    with open_source(path) as source:
+def _recorded(path: str | Path, fps: float | None) -> Iterator[VideoSource]:
+    with open_source(path, fps=fps) as source:
         if source.info.is_live:
             raise DatasetError(f"expected a video file or images with labels, but {path} is a "
                                f"{source.info.kind}; record it first")

@@ -328,7 +328,7 @@ def open_counting(
         Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
     kept : sequence of Landmark, optional
         Of a `start` that is a Landmark too, the frames before it that the background is learnt from, so that
-        the counts are those of a pass over the whole footage: see `features.foreground.kept_frames`.
+        the counts are those of a pass over the whole footage: see `features.background.kept_frames`.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from itertools import count
 
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES, MIN_LEARNING_FRAMES
+from features.background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from features.images import halved, halvings
 
 from .pipeline import Pipeline

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from features.background import EmptyScene
 from features.changes import QUANTITIES as CHANGES
 from features.changes import ChangeMeter
 from features.clumps import QUANTITIES as CLUMPS
 from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
-from features.foreground import EmptyScene, Segmenter
+from features.foreground import Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
 from features.images import Closing, contrast_of, reduced, with_sharpness

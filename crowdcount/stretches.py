@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from features.foreground import kept_frames, look_step
+from features.background import kept_frames
+from features.foreground import look_step
 
 from .pipeline import Pipeline
 from .video import Landmark, Position, VideoSource

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 import cv2
 import numpy as np
 
-from .foreground import look_step, window_step
+from .background import window_step
+from .foreground import look_step
 from .tones import DARK, SATURATED
 
 #: About so many pixels side by side are looked at.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from features.foreground import EmptyScene
+from features.background import EmptyScene
 
 from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset

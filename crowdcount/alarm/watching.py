@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from features.foreground import MIN_LEARNING_FRAMES
+from features.background import MIN_LEARNING_FRAMES
 
 from ..errors import ModelError
 from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem

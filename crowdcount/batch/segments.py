@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from features.foreground import kept_frames, look_step
+from features.background import kept_frames
+from features.foreground import look_step
 
 from ..smoothing import SMOOTHING_S, stride
 from ..stretches import warm_up_frames

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from features.foreground import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
+from features.background import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
 from features.light import LightMeter
 
 from ..pipeline import Pipeline

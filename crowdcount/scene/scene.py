@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from pydantic import ValidationError
 
-from features.foreground import EmptyScene
+from features.background import EmptyScene
 from features.perspective import SMALLEST_PERSON, typical_line
 
 from ..errors import SceneError

@@ -27,7 +27,7 @@ from crowdcount.scene import (
 )
 from crowdcount.scene.estimation import ESTIMATION_ROWS
 from crowdcount.scene.files import MALL_PERSON_HEIGHT
-from features.foreground import EmptyScene
+from features.background import EmptyScene
 from features.perspective import TYPICAL_SLOPE
 
 SIZE = (160, 120)

@@ -16,7 +16,7 @@ from crowdcount.pipeline import Pipeline
 from crowdcount.stretches import Stretch, stretches, warm_up_frames
 from crowdcount.video import Landmark, Position, open_source
 from crowdcount.video.files import FileSource
-from features import foreground
+from features import background
 from tests.crowdcount.numbered_frames import blank
 
 N_FRAMES = 600
@@ -37,8 +37,8 @@ def short_warm_up(monkeypatch):
 @pytest.fixture
 def learns_anew(monkeypatch):
     """The empty scene is learnt anew of the last 60 frames, first when so many were seen, then each 30."""
-    monkeypatch.setattr(foreground, "ABSORPTION_S", 3.0)
-    monkeypatch.setattr(foreground, "ONE_SCENE_S", 30.0)
+    monkeypatch.setattr(background, "ABSORPTION_S", 3.0)
+    monkeypatch.setattr(background, "ONE_SCENE_S", 30.0)
 
 
 def dataset_of(clip, labelled=LABELLED):

@@ -2,8 +2,9 @@ import cv2
 import numpy as np
 import pytest
 
+from features.background import median_of
 from features.captions import LEAST_FRAMES, captions
-from features.foreground import Segmenter, median_of
+from features.foreground import Segmenter
 
 WIDTH, HEIGHT = 200, 150
 

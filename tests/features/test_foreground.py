@@ -5,17 +5,14 @@ import cv2
 import numpy as np
 import pytest
 
-from features import foreground
-from features.foreground import (
-    CAMERA_SHIFT_CHECKS,
+from features import background
+from features.background import (
     LEARNING_FRAMES,
     MIN_LEARNING_FRAMES,
     EmptyScene,
-    Segmenter,
-    is_shadow,
     kept_frames,
-    look_step,
 )
+from features.foreground import CAMERA_SHIFT_CHECKS, Segmenter, look_step
 
 WIDTH, HEIGHT = 160, 120
 ROI = np.ones((HEIGHT, WIDTH), bool)
@@ -220,7 +217,7 @@ class TestStandingPeople:
 
     @both_rates
     def test_stay_for_the_stated_time_and_are_absorbed_in_the_end(self, monkeypatch, empty_scene, rate):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", self.ABSORPTION_S)
+        monkeypatch.setattr(background, "ABSORPTION_S", self.ABSORPTION_S)
         segmenter, camera = empty_scene(rate)
         person = person_mask(70, 100)
         seen = []
@@ -362,7 +359,7 @@ class TestKnownScene:
 
     @pytest.mark.parametrize("for_now", [False, True])
     def test_is_the_one_learnt_first_but_of_one_moment(self, monkeypatch, for_now):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 30.0)  # every tenth frame is kept
+        monkeypatch.setattr(background, "ABSORPTION_S", 30.0)  # every tenth frame is kept
         camera, segmenter = Camera(), Segmenter(HIGH, ROI)
         segmenter.learn([camera() for _ in range(MIN_LEARNING_FRAMES)], for_now=for_now)
         for k in range(620):
@@ -375,7 +372,7 @@ class TestResuming:
     @both_rates
     def test_goes_on_as_if_all_frames_had_been_seen(self, monkeypatch, rate):
         """In a light that waxes and wanes: every 4th frame is kept, between looks, and learnt from at 240."""
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / rate)
+        monkeypatch.setattr(background, "ABSORPTION_S", 120 / rate)
         camera = Camera()
         gains = 1 + 0.1 * np.sin(np.arange(280) / 7)
         clip = [camera(person_mask(k % 150, 100), gain=gain) for k, gain in enumerate(gains)]
@@ -388,12 +385,12 @@ class TestResuming:
             np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)
 
     def test_learns_once_of_what_was_kept(self, monkeypatch):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 30 / HIGH)  # every frame is kept
+        monkeypatch.setattr(background, "ABSORPTION_S", 30 / HIGH)  # every frame is kept
         camera, learnings = Camera(), []
         segmenter = learnt(HIGH, [camera() for _ in range(20)])
-        learn = foreground.MedianBackground._learn
+        learn = background.MedianBackground._learn
         monkeypatch.setattr(
-            foreground.MedianBackground, "_learn", lambda *given: learnings.append(1) or learn(*given)
+            background.MedianBackground, "_learn", lambda *given: learnings.append(1) or learn(*given)
         )
         segmenter.resume(1000, [camera() for _ in kept_frames(1000, HIGH)])
         assert len(learnings) == 1
@@ -408,8 +405,8 @@ class TestResuming:
     )
     def test_short_footage_has_one_scene(self, monkeypatch, length_s, any_scene, learnt_at):
         """Every 4th frame is kept, so 60 of the first 240 frames, and 30 more of each 120."""
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / HIGH)
-        monkeypatch.setattr(foreground, "ONE_SCENE_S", 90.0)
+        monkeypatch.setattr(background, "ABSORPTION_S", 120 / HIGH)
+        monkeypatch.setattr(background, "ONE_SCENE_S", 90.0)
         camera, segmenter = Camera(), Segmenter(HIGH, ROI, any_scene)
         segmenter.learn([camera() for _ in range(20)], length_s)
         found, empty = [], segmenter.empty
@@ -422,7 +419,7 @@ class TestResuming:
 
     def test_in_footage_longer_than_told_it_learns_when_all_of_that_is_over(self, monkeypatch):
         """Every 4th frame is kept; of 400 frames it is told 300, so the scene is learnt anew at 360."""
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 120 / HIGH)
+        monkeypatch.setattr(background, "ABSORPTION_S", 120 / HIGH)
         camera = Camera()
         clip = [camera(person_mask(k % 150, 100), gain=1 + k / 5000) for k in range(400)]
         whole, part = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI)
@@ -774,7 +771,7 @@ class TestCamera:
                 assert overlap(found.mask, person) > 0.7
 
     def test_the_view_before_a_move_does_not_come_back(self, monkeypatch, empty_scene):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", float(LEARNING_FRAMES))
+        monkeypatch.setattr(background, "ABSORPTION_S", float(LEARNING_FRAMES))
         segmenter, camera = empty_scene(LOW)
         for _ in range(2 * LEARNING_FRAMES - 20):  # it keeps every second one
             segmenter.apply(camera())
@@ -879,7 +876,7 @@ class TestWithoutSamples:
 
     @both_rates
     def test_who_stood_there_then_leaves_no_ghost_for_long(self, monkeypatch, rate):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 60.0)
+        monkeypatch.setattr(background, "ABSORPTION_S", 60.0)
         camera, person = Camera(), person_mask(70, 100)
         segmenter = Segmenter(rate, ROI)
         for _ in range(MIN_LEARNING_FRAMES * max(1, round(rate / 2))):
@@ -891,7 +888,7 @@ class TestWithoutSamples:
 
     @both_rates
     def test_what_is_put_there_later_joins_the_empty_scene(self, monkeypatch, rate):
-        monkeypatch.setattr(foreground, "ABSORPTION_S", 30.0)
+        monkeypatch.setattr(background, "ABSORPTION_S", 30.0)
         segmenter, camera = learnt(rate, [Camera()()] * 8), Camera()
         crate = person_mask(70, 100)
         before = segmenter.reference_bgr
@@ -899,18 +896,6 @@ class TestWithoutSamples:
             segmenter.apply(camera(crate))
         moved = np.abs(segmenter.reference_bgr.astype(int) - before).max(axis=-1) > 30
         assert overlap(moved, crate) > 0.7
-
-
-class TestShadow:
-    def test_is_the_background_darkened_evenly(self):
-        background = np.full((6, 3), (100, 120, 140), np.uint8)
-        shadow, dark, unchanged = (75, 90, 105), (50, 60, 70), (100, 120, 140)
-        coloured, brighter, black = (75, 90, 60), (120, 140, 160), (0, 0, 0)
-        pixels = np.array([shadow, dark, unchanged, coloured, brighter, black], np.uint8)
-        assert is_shadow(pixels, background).tolist() == [True] + [False] * 5
-
-    def test_of_no_pixels(self):
-        assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)
 
 
 class TestLostSignal:

@@ -2,7 +2,8 @@ import cv2
 import numpy as np
 import pytest
 
-from features.foreground import kept_frames, look_step, window_step
+from features.background import kept_frames, window_step
+from features.foreground import look_step
 from features.frozen import N_KEPT, SAME_SHARE, FreezeWatch, changed_share
 
 WIDTH, HEIGHT = 160, 120

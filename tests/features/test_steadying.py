@@ -2,7 +2,8 @@ import cv2
 import numpy as np
 import pytest
 
-from features.foreground import Segmenter, kept_frames
+from features.background import kept_frames
+from features.foreground import Segmenter
 from features.steadying import Steadier
 from tests.features.test_foreground import HEIGHT, ROI, SCENE, WIDTH, overlap, person_mask
 
@@ -69,7 +70,7 @@ def test_nothing_is_foreground_but_people(by):
 
 
 def test_a_camera_goes_on_swaying_as_if_all_frames_had_been_seen(monkeypatch):
-    monkeypatch.setattr("features.foreground.ABSORPTION_S", 12.0)
+    monkeypatch.setattr("features.background.ABSORPTION_S", 12.0)
     frames, _ = footage(sway(400, 2.0))
     whole, part = (Segmenter(RATE, ROI, any_scene=True) for _ in range(2))
     for segmenter in (whole, part):

@@ -1,0 +1,380 @@
+"""The empty scene: what a camera shows where nobody is, learnt from frames with people.
+
+It is the per-pixel median of frames spread over the footage with a per-pixel noise level
+(`MedianBackground`), so that people who stand still from the first frame on are foreground; for counts in any
+scene, where crowds pass, it is what is seen between them (`settle`). In long footage it is learnt anew from
+the last twenty minutes now and then, never updated frame by frame: on Mall the leak of half-detected people
+into a running average cost a third of the accuracy, and an adaptive mixture of Gaussians (Zivkovic 2004)
+costs far more time and counts no better (docs/decisions/2026-11-20-speed.md).
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from .camera import CameraWatch
+from .captions import captions
+from .images import largest_difference, narrowest_of, noise_of, percentile_of
+from .light import Light, LightMeter, shows_nothing
+from .shadows import is_shadow, is_shadow_at
+from .steadying import Steadier
+from .tones import SATURATED
+
+#: A person who stands still melts into the background after about this time, seconds.
+ABSORPTION_S = 600.0
+#: A background is learnt from this many frames at the most, at the least this many.
+LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
+#: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: fine
+#: detail drifts, and from an earlier scene frames differ more (docs/decisions/2026-11-22-empty-scene.md).
+ONE_SCENE_S = 3600.0
+#: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
+RESTLESS = 8.0
+#: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
+DEVIATIONS = 3.5
+#: What hides the known scene in all frames is somebody, not something that was put there, where in this share
+#: of it, in squares of so many pixels, it is restless and the known scene was not.
+RESTLESS_SHARE, _RESTLESS_AROUND = 0.1, (31, 31)
+#: What noise adds to a difference from the empty scene: so many times its excess over the usual one.
+PER_NOISE = 6.0
+#: A scene is learnt in the light of the known one, whose changes a model knows, where it is brighter or
+#: darker by more than this share; but not where so little is left of the light that it is mostly noise.
+OTHER_LIGHT, DARKNESS = 0.1, 1 / 7
+
+#: Brightness on a scale of ratios, above what a dark pixel has of noise.
+_BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
+#: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
+_PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
+_NEIGHBOURS = np.ones((3, 3), np.uint8)
+#: What is saturated may be any brighter than white: in less light it can still be white.
+_BEYOND_WHITE = 5 * 255
+#: The threshold where nothing is foreground.
+_ANYTHING = 255
+#: Frames that are kept between one learning and the next.
+_HALF = LEARNING_FRAMES // 2
+#: Pixels whose frames are compared at a time: what is computed for them takes little memory.
+_AT_A_TIME = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class EmptyScene:
+    """What a camera shows where nobody is.
+
+    Attributes
+    ----------
+    image_bgr : (H, W, 3) uint8
+    threshold : (H, W) uint8
+        By how many grey levels any channel of a pixel must differ to be foreground.
+    is_proven : (H, W) bool or None
+        Where most frames showed people, and annotations told which did not: later footage in which somebody
+        is there all the time does not change it. None: nowhere.
+    """
+
+    image_bgr: np.ndarray
+    threshold: np.ndarray
+    is_proven: np.ndarray | None = None
+
+    def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
+        """The same in a picture of another size."""
+        proven = self.is_proven
+        if proven is not None:
+            proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
+        return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh), proven)
+
+    def is_shown_in(self, image_bgr: np.ndarray) -> bool:
+        """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene
+        has too little texture to tell."""
+        height, width = self.image_bgr.shape[:2]
+        return CameraWatch(self.image_bgr).shift(cv2.resize(image_bgr, (width, height))) == (0.0, 0.0)
+
+    def in_grey(self) -> "EmptyScene":
+        """The same without its colours."""
+        grey = cv2.cvtColor(self.image_bgr, cv2.COLOR_BGR2GRAY)
+        return EmptyScene(cv2.merge([grey] * 3), self.threshold, self.is_proven)
+
+
+class MedianBackground:
+    """Per-pixel median with a per-pixel noise level, learnt anew from a moving window of frames.
+
+    Parameters
+    ----------
+    rate : float
+        Frames per second, for the speed of absorption.
+    any_scene : bool
+        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more, and let
+        its edges be a little beside where they were: counts in any scene gain by both, those of a model of
+        one camera do not (docs/decisions/2026-11-22-any-scene.md).
+
+    Attributes
+    ----------
+    empty : EmptyScene or None
+        As last learnt; None before.
+    meter : LightMeter or None
+        Of that; None before.
+    known : EmptyScene or None
+        Stays wherever it is still seen when the scene is learnt anew, see `still_seen`; that is learnt in its
+        light.
+    n_frames : int
+        Frames seen so far: each `window_step`-th is kept.
+    """
+
+    def __init__(self, rate: float, any_scene: bool = False):
+        self._rate, self._any_scene = rate, any_scene
+        # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
+        # and besides beyond so much of the way to its darkest and its brightest neighbour
+        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (DEVIATIONS, 10, 0.0)
+        self._window = deque(maxlen=LEARNING_FRAMES)
+        self._window_step = window_step(rate)
+        self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
+        self.empty = self.known = self.meter = self._steadier = None
+        self.n_frames = 0
+
+    def steadied(self, frames: np.ndarray) -> np.ndarray:
+        """Frames (n, H, W, 3) uint8 to learn from, each in the place of those that were the first."""
+        if self._steadier is None:
+            self._steadier = Steadier(frames)
+        return np.stack([self.steady(frame) for frame in frames])
+
+    def steady(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """A frame (H, W, 3) uint8 in the place of those that were learnt first, if the camera sways.
+
+        What became of thin things as it was reduced depends on where they were, but little once blurred.
+        """
+        if self._steadier is None or not self._steadier.is_needed:
+            return frame_bgr
+        return cv2.GaussianBlur(self._steadier.steady(frame_bgr), (3, 3), 0)
+
+    def learn(self, frames: np.ndarray, length_s: float = 0.0, for_now: bool = False) -> None:
+        """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
+
+        `for_now`: they are of one moment. Who stands there would leave a ghost behind: it is learnt anew as
+        soon as `MIN_LEARNING_FRAMES` are kept, then with twice as many, until the window is full.
+        `length_s`: they are spread over so many seconds of footage, which begins now. Up to `ONE_SCENE_S`,
+        the scene is not learnt anew before its end.
+        """
+        self._window.clear()
+        self._n_kept = 0
+        self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
+        if length_s <= ONE_SCENE_S and not self._any_scene:
+            n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
+            self._due = max(self._due, n_halves * _HALF)
+        self._learn(frames)
+
+    def _learn(self, frames) -> None:
+        image = median_of(frames)
+        known, light = as_coloured(self.known, image)
+        if known is not None and _is_another(light):
+            frames = np.stack([light.evened_out(frame) for frame in frames])
+            image = median_of(frames)
+        noise = noise_of(frames, image)
+        restless = np.flatnonzero(noise > RESTLESS)
+        if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
+            settle(image, frames, restless)
+            noise = noise_of(frames, image)
+        threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
+        if self._any_scene:
+            threshold[captions(frames, image)] = _ANYTHING
+        empty = EmptyScene(image, threshold)
+        self.take(empty if known is None else still_seen(known, empty, frames), frames)
+
+    def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
+        """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
+        self.empty = empty
+        self.meter = LightMeter(empty.image_bgr, frames)
+        image = empty.image_bgr
+        self._extremes = [
+            cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
+            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
+        ]
+        self._limits = self._limits_at(self.empty.threshold)
+        self._light = None
+
+    def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
+        """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
+        darkest, brightest = self._extremes
+        threshold = cv2.merge([threshold] * 3)
+        # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
+        most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
+        most[(brightest >= SATURATED) | (threshold == _ANYTHING)] = _BEYOND_WHITE
+        return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
+
+    def _widened(self, excess_noise: float) -> np.ndarray:
+        """The threshold (H, W) uint8 in more than the usual noise: squares of what is independent add up."""
+        threshold = np.hypot(self.empty.threshold, np.float32(PER_NOISE * excess_noise))
+        return np.minimum(threshold, 255).astype(np.uint8)
+
+    def for_another_view(self) -> "MedianBackground":
+        """One that has learnt nothing, but has seen as many frames."""
+        other = MedianBackground(self._rate, self._any_scene)
+        other.n_frames = self.n_frames
+        return other
+
+    def resume(self, n_frames: int, n_kept: int) -> None:
+        """Go on as if `n_frames` frames had been seen, the last `n_kept` of those to be kept not yet."""
+        self.n_frames = n_frames
+        self._n_kept = n_frames // self._window_step - n_kept
+        self._due = max(self._due, self._n_kept + LEARNING_FRAMES)
+
+    def learns_anew(self, n_frames: int) -> bool:
+        """Whether what was just learnt, before any frame was seen, is learnt anew within so many."""
+        return n_frames // self._window_step >= self._due
+
+    def see(self) -> bool:
+        """Count one more frame; whether it is its turn to be kept for learning."""
+        self.n_frames += 1
+        return self.n_frames % self._window_step == 0
+
+    def keep(self, evened_bgr: np.ndarray) -> None:
+        """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is due.
+
+        Black frames and the like take part in the first alone."""
+        self._window.append(evened_bgr)
+        self._n_kept += 1
+        if self._n_kept < self._due:
+            return
+        shown = [frame for frame in self._window if not shows_nothing(frame)]
+        if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
+            self._learn(np.stack(shown))
+        is_full = len(self._window) == LEARNING_FRAMES
+        self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
+
+    def segment(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
+        """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
+        if light is not self._light:  # so that not every frame need be evened out
+            self._light = light
+            noise = light.excess_noise
+            limits = self._limits_at(self._widened(noise)) if noise else self._limits
+            self._lit = light.cast_on(self.empty.image_bgr)
+            self._range = [
+                light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
+            ]
+        changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
+        mask = np.zeros(frame_bgr.shape[:2], np.uint8)
+        mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)
+        return mask
+
+
+def window_step(rate: float) -> int:
+    """Of every so many frames, at `rate` per second, a background keeps one to learn from."""
+    return max(1, round(2 * ABSORPTION_S * rate / LEARNING_FRAMES))
+
+
+def kept_frames(n_frames: int, rate: float) -> list[int]:
+    """Which of the first `n_frames` frames, numbered from 0, `Segmenter.resume` needs: 89 at the most.
+
+    They are those from which the background was learnt last, and those that were kept since.
+    """
+    step = window_step(rate)
+    n_kept = n_frames // step
+    first = _HALF * max(0, (n_kept - LEARNING_FRAMES) // _HALF)
+    return [step * (k + 1) - 1 for k in range(first, n_kept)]
+
+
+def median_of(frames: np.ndarray) -> np.ndarray:
+    """Median (H, W, 3) uint8 of frames (n, H, W, 3) uint8, rounded down."""
+    return percentile_of(frames, 50).astype(np.uint8)
+
+
+def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> None:
+    """Replace the median by the mean of the quarter of the frames whose brightnesses lie closest together.
+
+    Where people pass most of the time, the median is some mixture of their clothes. Those are of any colour,
+    but the floor is always of the same. Closeness is that of ratios: black clothes differ by few grey levels.
+    Leaves that sway show what is behind them as often, but never a piece of it as large as `_PIECE`: the
+    median stays where no tenth of the frames does.
+
+    Parameters
+    ----------
+    image_bgr : (H, W, 3) uint8
+        The median, which is changed.
+    frames : (n, H, W, 3) uint8
+    places : (k,) int
+        Pixels to look at, numbered row by row.
+    """
+    settled = image_bgr.copy()
+    for first in range(0, len(places), _AT_A_TIME):
+        some = places[first : first + _AT_A_TIME]
+        pixels = frames.reshape(len(frames), -1, 3)[:, some]
+        grey = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY)
+        members = narrowest_of(_BRIGHTNESS[grey], -(-len(frames) // 4))
+        settled.reshape(-1, 3)[some] = np.mean(pixels, axis=0, where=members[..., None])
+    chosen = places[_is_seen(settled, frames).ravel()[places]]
+    image_bgr.reshape(-1, 3)[chosen] = settled.reshape(-1, 3)[chosen]
+
+
+def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> EmptyScene:
+    """An empty scene with what is known in the places of what hides it most of the time, but not always.
+
+    That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
+    never quite the same again. It holds too where the known one is a shadow on it: the sun came out. What is
+    proven stays, and what restless things hide is known even where they always do: in footage of seconds or a
+    few minutes they are people, who stand or follow each other, while a car or a bench is still.
+
+    Parameters
+    ----------
+    known, empty : EmptyScene
+        As it was, and as it has just been learnt.
+    frames : (n, H, W, 3) uint8
+        In the light of `empty`, of which that was learnt.
+    """
+    light = LightMeter(known.image_bgr).measure(empty.image_bgr)
+    image = light.cast_on(known.image_bgr)
+    is_known = _is_seen(image, frames)
+    is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
+    differs = differing(image, empty.image_bgr)
+    is_hidden = differs & ~is_shade & (is_known | _hidden_by_people(differs, known, empty))
+    if known.is_proven is not None:
+        is_hidden |= known.is_proven
+    return EmptyScene(
+        np.where(is_hidden[..., None], image, empty.image_bgr),
+        np.where(is_hidden, known.threshold, empty.threshold),
+        known.is_proven,
+    )
+
+
+def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarray:
+    """(H, W) bool: where what differs from a known scene is restless around, see `RESTLESS_SHARE`."""
+    least = DEVIATIONS * RESTLESS
+    restless = differs & (empty.threshold >= least) & (known.threshold < least)
+    n_restless, n_differing = (
+        cv2.boxFilter(pixels.astype(np.float32), -1, _RESTLESS_AROUND, normalize=False)
+        for pixels in (restless, differs)
+    )
+    return n_restless > RESTLESS_SHARE * n_differing
+
+
+def differing(image_bgr: np.ndarray, other_bgr: np.ndarray, least: int = _SEEN_WITHIN) -> np.ndarray:
+    """(H, W) bool: where whole pieces of two pictures (H, W, 3) uint8 differ by more than so many grey
+    levels, and a little around them."""
+    differs = cv2.compare(largest_difference(image_bgr, other_bgr), least, cv2.CMP_GT)
+    return cv2.dilate(cv2.morphologyEx(differs, cv2.MORPH_OPEN, _PIECE), _PIECE, iterations=2).view(bool)
+
+
+def _is_seen(image_bgr, frames) -> np.ndarray:
+    """(H, W) bool: where a tenth of the frames or more show whole pieces of an image."""
+    n_seen = np.zeros(image_bgr.shape[:2], np.uint8)
+    for frame in frames:
+        is_seen = cv2.inRange(largest_difference(frame, image_bgr), 0, _SEEN_WITHIN)
+        n_seen += cv2.morphologyEx(is_seen, cv2.MORPH_OPEN, _PIECE) & 1
+    return n_seen >= len(frames) / 10
+
+
+def as_coloured(known: EmptyScene | None, image_bgr) -> tuple[EmptyScene | None, Light | None]:
+    """A known scene as an image (H, W, 3) uint8 has colours or none, and the light of that against it; None
+    where nothing is known, or not the colours."""
+    if known is None:
+        return None, None
+    light = LightMeter(known.image_bgr).measure(image_bgr)
+    if light.is_recoloured:
+        known = known.in_grey()
+        light = LightMeter(known.image_bgr).measure(image_bgr)
+    return (None, None) if light.is_recoloured else (known, light)
+
+
+def _is_another(light: Light) -> bool:
+    """Whether a scene differs from the known one in its light, and is light enough to be brought to that."""
+    is_other = light.tones is not None or np.abs(np.log(light.brightness)).max() > OTHER_LIGHT
+    return is_other and light.brightness.min() >= DARKNESS

@@ -1,0 +1,15 @@
+import numpy as np
+
+from features.shadows import is_shadow
+
+
+def test_is_the_background_darkened_evenly():
+    background = np.full((6, 3), (100, 120, 140), np.uint8)
+    shadow, dark, unchanged = (75, 90, 105), (50, 60, 70), (100, 120, 140)
+    coloured, brighter, black = (75, 90, 60), (120, 140, 160), (0, 0, 0)
+    pixels = np.array([shadow, dark, unchanged, coloured, brighter, black], np.uint8)
+    assert is_shadow(pixels, background).tolist() == [True] + [False] * 5
+
+
+def test_of_no_pixels():
+    assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)

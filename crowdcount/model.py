@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from models import Correction, CountPredictor, CurvePredictor, count_interval, count_scale
 from models.predictor import checked_array
 
+from .arrays import jsonable, load_arrays, save_arrays
 from .errors import ModelError, SceneError
 from .profile import scaled_to
 from .scene import Scene, scene_of
-from .storage import jsonable, load_arrays, save_arrays
 
 VERSION = 1
 MODEL_SUFFIXES = (".npz",)

@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import WholeWrites, csv_rows, input_errors, output_errors, partial_path
+from .storage import WholeWrites, input_errors, output_errors, partial_path
+from .tables import csv_rows
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
 DIRECTIONS = ("right", "left")

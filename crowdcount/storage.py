@@ -1,35 +1,23 @@
-"""Files that are written whole or not at all, and arrays kept with their description in one safe file."""
+"""Files that are written whole or not at all, and what may be read and written."""
 
-import codecs
-import csv
 import errno
 import io
 import itertools
-import json
-import math
 import os
 import re
-import warnings
-import zipfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from .errors import CrowdCountError, DatasetError, ModelError, OutputError
+from .errors import CrowdCountError, OutputError
 
 try:
     import fcntl
 except ImportError:  # Windows: two runs at once are not noticed there
     fcntl = None
-
-MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
-_MAX_MAT_BYTES = 1 << 26  # of the published files the largest has 1.1 MiB
-_META = "meta"
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_DTYPE_KINDS = "biufU"  # booleans, integers, floats, text: nothing that can hold a Python object
 
 
 def output_error(path: str | Path, error: OSError) -> OutputError:
@@ -247,13 +235,6 @@ def is_utf8(name: str | Path) -> bool:
     return True
 
 
-def number_in(text: str) -> float:
-    """`float(text)`, but that `1_0`, a slip of 1.0, is no number; ValueError."""
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
-
-
 def natural(name: str) -> list:
     """Sorting key that takes the numbers in a name by their size, of any length.
 
@@ -296,55 +277,6 @@ class WholeWrites(io.FileIO):
         super().close()
 
 
-def save_arrays(path: str | Path, kind: str, version: int, arrays: Mapping[str, np.ndarray],
-                meta: Mapping[str, object]) -> None:
-    """Write arrays and their description as one .npz file, which `numpy.load` reads too.
-
-    The same content gives the same bytes. The description is kept as the UTF-8 JSON text
-    `{"kind": …, "version": …, "meta": …}` in the member `meta` (1-D uint8).
-
-    Parameters
-    ----------
-    path : str or Path
-        Where to write; replaced only when everything is written.
-    kind : str
-        What the file is, such as "model" or "scene".
-    version : int
-        Version of that kind's format, from 1.
-    arrays : mapping of str to ndarray
-        Arrays of booleans, integers, floats or text of any shape; names of letters, digits, `_`, `-`, `.`.
-    meta : mapping
-        Anything JSON can hold.
-
-    Raises
-    ------
-    OutputError
-        When the file cannot be written.
-    ValueError
-        When an array or a name cannot be kept in such a file.
-    """
-    header = json.dumps({"kind": kind, "version": version, "meta": dict(meta)}, sort_keys=True,
-                        allow_nan=False, ensure_ascii=False)
-    members = {_META: np.frombuffer(header.encode(), np.uint8)}
-    for name in sorted(arrays):
-        array = np.asarray(arrays[name], order="C")
-        if name == _META or not _NAME.fullmatch(name):
-            raise ValueError(f"expected an array name of letters, digits, '_', '-', '.', not {name!r}")
-        if array.dtype.kind not in _DTYPE_KINDS:
-            raise ValueError(f"expected booleans, numbers or text in array {name!r}, found {array.dtype}")
-        members[name] = array
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, array in members.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, array, version=(1, 0), allow_pickle=False)
-            info = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, content.getvalue(), zipfile.ZIP_DEFLATED)
-    with atomic_path(path) as temporary:
-        temporary.write_bytes(packed.getvalue())
-
-
 def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
     """Write an image (H, W, 3) uint8 as its suffix tells, whole or not at all; OutputError."""
     import cv2
@@ -352,63 +284,6 @@ def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
     _, encoded = cv2.imencode(Path(path).suffix, image_bgr)
     with atomic_path(path) as temporary:
         temporary.write_bytes(encoded.tobytes())
-
-
-def load_arrays(path: str | Path, kind: str, max_version: int,
-                error: type[CrowdCountError] = ModelError) -> tuple[dict[str, np.ndarray], dict]:
-    """Read a file of `save_arrays`: its arrays by name and its description.
-
-    Nothing in the file is trusted: no pickle is read, and no more than `MAX_BYTES` is unpacked.
-
-    Raises
-    ------
-    CrowdCountError
-        Of class `error`, one line: a missing, truncated, foreign or hostile file, a file of another kind, or
-        one of a newer version than `max_version`.
-    """
-    arrays = read_npz(path, error)
-    try:
-        header = json.loads(arrays.pop(_META).tobytes(), parse_constant=_refuse_constant)
-        found, version, meta = header["kind"], header["version"], header["meta"]
-        if not (isinstance(found, str) and type(version) is int and version > 0 and isinstance(meta, dict)):
-            raise ValueError
-    except (KeyError, TypeError, ValueError, RecursionError):
-        raise error(f"{path} is not a crowdcount {kind}: its description is missing or damaged; "
-                    "give one that crowdcount wrote") from None
-    if found != kind:
-        raise error(f"expected a crowdcount {kind}, but {path} holds {_one_line(repr(found))}; "
-                    "give another file")
-    if version > max_version:
-        raise error(f"{path} was written by a newer crowdcount (format {version}, this one reads up to "
-                    f"{max_version}); update crowdcount")
-    return arrays, meta
-
-
-def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.ndarray]:
-    """Read all arrays of an untrusted .npz file, without pickle and within `MAX_BYTES`.
-
-    Raises
-    ------
-    CrowdCountError
-        Of class `error`, one line, for whatever is wrong with the file.
-    """
-    path = Path(path)
-    if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
-        raise error(f"{path} {what}; check the name")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > MAX_BYTES:
-                raise ValueError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
-            if len({member.filename for member in members}) < len(members):
-                raise ValueError("a member appears twice")
-            return dict(_read_member(archive, member) for member in members)
-    except PermissionError:
-        raise error(f"{path} cannot be read: no permission; change its permissions") from None
-    except Exception as reason:  # foreign bytes can make the parsers of zip and npy raise anything
-        raise error(f"{path} is damaged or was not written by crowdcount ({_one_line(str(reason))}); "
-                    "copy or make it again") from reason
 
 
 def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[CrowdCountError]) -> bytes:
@@ -426,143 +301,6 @@ def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[
     return content
 
 
-def csv_rows(path: Path, *kinds: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
-    """The names of a table's columns, in small letters, and number and cells of each line of `csv_lines`.
-
-    Parameters
-    ----------
-    path : Path
-    kinds : sequences of str
-        The columns that it must have, of each kind of table that it may be.
-
-    Raises
-    ------
-    DatasetError
-        When it is of no kind, a column stands twice, or, later, a line has more or fewer cells.
-    """
-    lines = csv_lines(path)
-    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
-    named = [name for name in header if name]
-    if len(set(named)) < len(named) or not any(set(columns) <= set(named) for columns in kinds):
-        wanted = ", or ".join(f"{', '.join(columns[:-1])} and {columns[-1]}" for columns in kinds)
-        found = f"found {','.join(header)[:80]!r}" if header else "found none"
-        raise DatasetError(f"{path}, line 1: expected a header with the columns {wanted}, each once, "
-                           f"{found}; add or correct it")
-
-    def rows():
-        for line, cells in lines:
-            if len(cells) != len(header):
-                raise DatasetError(f"{path}, line {line}: expected {len(header)} values, found {len(cells)}; "
-                                   "correct it")
-            yield line, dict(zip(header, cells, strict=True))
-
-    return header, rows()
-
-
-def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
-
-    Where the first line holds no comma, semicolons or tabs separate, as in many countries; or what a line
-    `sep=;` before it tells a spreadsheet. Between semicolons, numbers may have a decimal comma; it is given
-    as a point. What is not UTF-8 is UTF-16 with its mark, or Windows-1252.
-
-    DatasetError when it is no such text; with the number of the line where a quotation mark is not closed,
-    which would swallow the lines up to the next one.
-    """
-    done = 0
-    try:
-        with input_errors(path, DatasetError):
-            text = _text(path)
-        told = re.match(r"sep=([,;\t])\s*$", text, re.IGNORECASE | re.MULTILINE)
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = told[1] if told else next((mark for mark in ",;\t" if mark in first), ",")
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        for cells in lines:
-            done = lines.line_num
-            if told and done == 1:
-                continue
-            if any(cell.strip() for cell in cells):
-                if delimiter == ";":
-                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*[%s]?\s*)$", r"\1.\2", cell) for cell in cells]
-                yield done, cells
-    except (UnicodeDecodeError, csv.Error) as error:
-        place = f" from line {done + 1} on, where a quotation mark may be left open" if done else ""
-        raise DatasetError(
-            f"{path} is not a text file of comma-separated values{place}; check the name, or save the table "
-            "as CSV"
-        ) from error
-
-
-def _text(path: Path) -> str:
-    with path.open("rb") as file:
-        content = file.read(65_536)
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return (content + file.read()).decode("utf-16")
-        if b"\0" in content:  # no text: a video may be long
-            raise csv.Error("holds a zero byte")
-        content += file.read()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")
-
-
-def read_mat(path: str | Path, names: Collection[str], error: type[CrowdCountError]) -> dict[str, object]:
-    """Read variables of an untrusted MATLAB file of version 4 to 7.2: those of `names` that it has.
-
-    Numbers are arrays without axes of length 1, structs are objects with their fields as attributes.
-
-    Raises
-    ------
-    CrowdCountError
-        Of class `error`, one line, for whatever is wrong with the file.
-    """
-    from scipy.io import loadmat  # takes a third of a second, which only such a file is worth
-
-    content = read_bytes(path, _MAX_MAT_BYTES, "known .mat file", "give that one", error)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            content = loadmat(io.BytesIO(content), squeeze_me=True, struct_as_record=False,
-                              variable_names=list(names))
-    except NotImplementedError:
-        raise error(f"{path} is a MATLAB 7.3 file; save it again with -v7") from None
-    except Exception as reason:  # foreign bytes can make the parser raise anything
-        raise error(f"{path} is not a MATLAB file, or it is damaged; fetch it again") from reason
-    return {name: content[name] for name in names if name in content}
-
-
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[str, np.ndarray]:
-    name = member.filename.removesuffix(".npy")
-    if name == member.filename or not _NAME.fullmatch(name):
-        raise ValueError(f"unexpected member {member.filename!r}")
-    content = io.BytesIO(archive.read(member))
-    if np.lib.format.read_magic(content) != (1, 0):
-        raise ValueError(f"unknown array format in {name}")
-    shape, _, dtype = np.lib.format.read_array_header_1_0(content)
-    if dtype.kind not in _DTYPE_KINDS:
-        raise ValueError(f"array {name} holds neither numbers nor text")
-    declared = math.prod(shape) * dtype.itemsize
-    if declared != len(content.getbuffer()) - content.tell():
-        raise ValueError(f"array {name} has another size than it declares")
-    content.seek(0)
-    return name, np.load(content, allow_pickle=False)
-
-
-def jsonable(content):
-    """JSON content with None in the place of NaN and infinity, which JSON cannot hold, in dicts and lists
-    too."""
-    if isinstance(content, Mapping):
-        return {name: jsonable(value) for name, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [jsonable(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
-
-
 def same_file(one: Path, other: Path) -> bool:
     """Whether two names are one file, or would be."""
     try:
@@ -577,7 +315,3 @@ def refuse_to_replace(written: str | Path, *used: str | Path | None) -> None:
     for name in (Path(written), _partial_name(Path(written))):
         if any(file is not None and same_file(name, Path(file)) for file in used):
             raise OutputError(f"{name} would be written over, but is used otherwise too; choose another name")
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:120]

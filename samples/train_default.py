@@ -15,10 +15,10 @@ import click
 import cv2
 import numpy as np
 
+from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.model import CounterModel, doubt_in_scene
 from crowdcount.pipeline import ANY_SCENE_QUANTITIES, PERSON_HEIGHT, Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.storage import load_arrays, save_arrays
 from features.schema import Schema
 from models import (
     CountRegressor,

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowdcount.arrays import load_arrays
 from crowdcount.model import CounterModel
 from crowdcount.pipeline import ALL_QUANTITIES, ANY_SCENE_QUANTITIES, GRIDS
 from crowdcount.results import COLUMNS, FORMATS
 from crowdcount.scene import Scene, load_scene, scene_from
-from crowdcount.storage import load_arrays
 from features.schema import VIEWS
 from models import CountRegressor, HuberLossRegressor
 

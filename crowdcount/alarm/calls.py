@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from ..errors import DatasetError, VideoError
-from ..storage import csv_lines, number_in
+from ..tables import csv_lines, number_in
 from ..video import Position, parse_position
 
 #: What a cell may say, in small letters, and the vote that it is; NaN: no vote.

@@ -18,7 +18,7 @@ from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
 from ..smoothing import Looks, stride
-from ..storage import csv_lines, number_in
+from ..tables import csv_lines, number_in
 from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.

@@ -15,13 +15,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from .. import __version__
+from ..arrays import load_arrays, save_arrays
 from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
-from ..storage import atomic_path, input_errors, load_arrays, save_arrays
+from ..storage import atomic_path, input_errors
 from ..video import ASSUMED_RATE, Landmark, open_source
 from .containers import creation_time
 from .segments import Segment

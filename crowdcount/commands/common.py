@@ -196,6 +196,6 @@ def _dataset_options(several: bool) -> list[Callable]:
 
 def json_line(content: dict) -> str:
     """The content as JSON, with null for numbers that are unknown (NaN, infinity)."""
-    from ..storage import jsonable  # loads NumPy, which --help does without
+    from ..arrays import jsonable  # loads NumPy, which --help does without
 
     return json.dumps(jsonable(content), allow_nan=False)

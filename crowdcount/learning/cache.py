@@ -9,9 +9,10 @@ import numpy as np
 
 import features
 
+from ..arrays import load_arrays, save_arrays
 from ..errors import DatasetError
 from ..scene import Scene, view_arrays
-from ..storage import check_writable, load_arrays, output_errors, save_arrays
+from ..storage import check_writable, output_errors
 from ..video import files_of
 
 #: Version of the layout of a file.

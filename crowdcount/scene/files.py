@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import load_arrays, read_mat
 from ..errors import SceneError
-from ..storage import load_arrays, read_bytes, read_mat
+from ..storage import read_bytes
 from .description import VERSION, Description, Header, SceneFile, validated, view_of
 from .scene import Scene
 from .shapes import MAX_PIXELS, HeightLine, map_of, region_of

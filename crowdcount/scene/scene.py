@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from features.background import EmptyScene
 from features.perspective import SMALLEST_PERSON, typical_line
 
+from ..arrays import save_arrays
 from ..errors import SceneError
-from ..storage import atomic_path, save_arrays
+from ..storage import atomic_path
 from .description import VERSION, Description, Line, Origin, SceneFile, first_of, view_arrays
 from .shapes import (
     Axis,

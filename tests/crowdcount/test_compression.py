@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning.compression import SIZES, compress
@@ -16,7 +17,6 @@ from crowdcount.learning.explain import explain
 from crowdcount.learning.jobs import compress_model
 from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
-from crowdcount.storage import load_arrays, save_arrays
 from crowdcount.terminal import Terminal
 from models import Correction
 from models.predictor import standardised

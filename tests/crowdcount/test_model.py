@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.errors import ModelError, OutputError
 from crowdcount.model import (
     SCENE_UNCERTAINTY,
@@ -20,7 +21,6 @@ from crowdcount.model import (
     load_model,
 )
 from crowdcount.scene import Scene, scene_from
-from crowdcount.storage import load_arrays, save_arrays
 from models import CountRegressor, HuberLossRegressor
 
 

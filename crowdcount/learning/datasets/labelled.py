@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import DatasetError, VideoError
 from ...results import COLUMNS, LARGEST
 from ...scene import Scene
-from ...storage import csv_lines, csv_rows, number_in
+from ...tables import csv_lines, csv_rows, number_in
 from ...video import ASSUMED_RATE, SourceInfo, VideoSource, open_source, parse_position
 from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_text
 

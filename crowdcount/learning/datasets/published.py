@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...arrays import read_mat, read_npz
 from ...errors import DatasetError
 from ...results import LARGEST
-from ...storage import natural, read_mat, read_npz
+from ...storage import natural
 from ...video import IMAGE_SUFFIXES
 from .dataset import Dataset, points_inside
 

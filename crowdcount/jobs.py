@@ -24,7 +24,7 @@ from .profile import PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
-from .video import is_camera, open_source, refuse_among_images
+from .video import is_camera, open_source, refuse_among_images, without_password
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .learning.datasets import Dataset
@@ -182,9 +182,11 @@ def source_stem(source: str) -> str:
     ('street', 'img', 'clips')
     >>> source_stem("0"), source_stem("rtsp://me:secret@gate:554/live?key=1")
     ('camera-0', 'gate-554-live')
+    >>> source_stem("rtsp://gate/user=me_password=secret_channel=2")
+    'gate-user-me_password-_channel-2'
     """
     if "://" in source:
-        address = re.sub(r"^.*?://([^/]*@)?", "", source).partition("?")[0]
+        address = re.sub(r"^.*?://([^/]*@)?", "", without_password(source)).partition("?")[0]
         return "-".join(re.findall(r"[\w.]+", address))[:100] or "stream"
     path = Path(source)
     if path.is_dir():

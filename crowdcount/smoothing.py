@@ -9,6 +9,7 @@ about `ESTIMATES_PER_S` tell the counts of all (docs/decisions/2026-11-25-stride
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
@@ -113,7 +114,8 @@ def reach(rate: float) -> int:
 def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, list[T]]]:
     """Each thing with those up to `SMOOTHING_S` before and after it and itself, in order.
 
-    It comes as soon as one after these is there; at a `rate` per second that has none around, at once and
+    On each side no more than come at that `rate` per second: of a live stream all frames of some seconds may
+    arrive at once. It comes as soon as one after these is there; at a rate that has none around, at once and
     alone. Should there be no more, for an error, those come first that are still held.
 
     Parameters
@@ -121,16 +123,17 @@ def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, l
     timed : iterable of (seconds, thing)
         In order of time.
     """
-    if not reach(rate):
+    most = reach(rate)
+    if not most:
         yield from ((thing, [thing]) for _, thing in timed)
         return
     before, waiting, failure = deque(), deque(), None
 
     def first() -> tuple[T, list[T]]:
         time_s, thing = waiting[0]
-        while before and time_s - before[0][0] > SMOOTHING_S:
+        while before and (time_s - before[0][0] > SMOOTHING_S or len(before) > most):
             before.popleft()
-        neighbours = [one for _, one in (*before, *waiting)]
+        neighbours = [one for _, one in (*before, *islice(waiting, most + 1))]
         before.append(waiting.popleft())
         return thing, neighbours
 

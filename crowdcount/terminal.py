@@ -10,7 +10,6 @@ from .counting import Counting
 from .jobs import CountJob, Show, show_nothing
 from .model import CounterModel
 from .results import CountSummary, clock, print_note
-from .video import ASSUMED_RATE
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .alarm.training import AlarmTraining
@@ -79,8 +78,8 @@ class Terminal:
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
         length = "" if info.frame_count is None else f", {plural(info.frame_count, 'frame')} as stated"
         self.say(f"{info.name}: {info.size_wh[0]}x{info.size_wh[1]}, {rate}{length}")
-        if info.kind == "images" and not info.fps:
-            self.say(f"  times are as of {ASSUMED_RATE:g} frame/s: give the rate as --fps")
+        if not (info.fps or info.is_live):
+            self.say(f"  times are as of {plural(round(info.rate), 'frame')}/s: give the rate as --fps")
         size = "{}x{}".format(*counting.working_size_wh)
         people = f"a typical person {counting.model.person_height:g} pixels tall or less"
         for line in [*counting.scene.describe(), describe_model(counting.model)]:
@@ -91,7 +90,8 @@ class Terminal:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
         if summary.flags:
             self.say(_flagged(summary.flags))
-        if summary.flags.get("learning") == summary.frames:
+        n_learning = summary.flags.get("learning", 0)
+        if n_learning and n_learning + summary.flags.get("undecodable", 0) == summary.frames:
             self.say("  the empty scene cannot be told from people in so few frames: give more, or a model "
                      "of this camera (-m)")  # fmt: skip
         if summary.expected is not None:

@@ -23,7 +23,7 @@ from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
-from ..video import ASSUMED_RATE, Landmark, open_source
+from ..video import DEFAULT_FPS, Landmark, open_source
 from .containers import creation_time
 from .segments import Segment
 
@@ -213,7 +213,7 @@ def lacks_its_end(job: Job, n_rows: int, frames: int | None, fps: float | None) 
         return False
     _, parquet = import_parquet()
     times_s = parquet.read_table(job.result, columns=["time_s"]).column("time_s")
-    return is_short(times_s[-1].as_py(), frames / (fps or ASSUMED_RATE))
+    return is_short(times_s[-1].as_py(), frames / (fps or DEFAULT_FPS))
 
 
 def segment_path(job: Job, index: int) -> Path:

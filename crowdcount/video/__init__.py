@@ -38,12 +38,13 @@ from .ahead import read_ahead
 from .capture import silence_opencv
 from .files import FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
-from .live import LiveSource, is_camera
+from .live import LiveSource, is_camera, without_password
 from .positions import Landmark, Position, check_window, parse_position
-from .source import ASSUMED_RATE, Frame, SourceInfo, VideoSource, spread
+from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, SourceInfo, VideoSource, spread
 
 __all__ = [
     "ASSUMED_RATE",
+    "DEFAULT_FPS",
     "IMAGE_SUFFIXES",
     "Frame",
     "Landmark",
@@ -58,6 +59,7 @@ __all__ = [
     "read_ahead",
     "refuse_among_images",
     "spread",
+    "without_password",
 ]
 
 _LOWEST_FPS = 1e-6  # that can be given: a frame in 12 days; the highest is as far from 1
@@ -79,9 +81,9 @@ def open_source(
     - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
       they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per
       second is assumed for the times.
-    - The times of a file, and of a stream that announces its length, are the container's time stamps as long
-      as these increase, from there on one frame interval per frame; a given ``fps`` (for files and images
-      only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
+    - The times of a file, and of a stream that announces its length, are the container's time stamps, and go
+      on where some of these go back or begin anew (see `numbering.numbered`); a given ``fps`` (for files and
+      images only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
 
     VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
     a ``reconnect_s`` of what is not live, and an ``fps`` of what is.

@@ -12,7 +12,7 @@ from features.images import resized
 #: cv2.CAP_PROP_PTS of OpenCV 4.11 and later: the stamp in the file, in frames; earlier ones tell 0.
 STAMP_IN_FRAMES = 71
 
-_HIGHEST_FPS = 240.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
+HIGHEST_FPS = 500.0  # above it the "rate" is a container's clock (1000, 90000), not a camera's
 #: Pixels of a width over their height beyond this, or below its inverse, are a mistake of the file's.
 _WIDEST_PIXEL = 4.0
 
@@ -36,7 +36,7 @@ class Capture:
     def fps(self) -> float | None:
         """The announced rate in frames per second, None for an absurd one."""
         fps = self.get(cv2.CAP_PROP_FPS)
-        return float(fps) if 0 < fps <= _HIGHEST_FPS else None
+        return float(fps) if 0 < fps <= HIGHEST_FPS else None
 
     def codec(self) -> bytes:
         """The four letters that a codec goes by."""

@@ -64,10 +64,13 @@ class FileSource(VideoSource):
                     )
                 failures, stamp_s = first_stamp(_stamps(capture))
                 image = None if stamp_s is None else capture.image()
+                if image is None and self._reader is None and is_av_there():
+                    continue  # PyAV knows AV1 too
                 if image is None:
+                    other = "" if is_av_there() else ", install PyAV (pip install 'crowdcount[interlaced]')"
                     raise VideoError(
                         f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
-                        "convert it with ffmpeg, or copy it again if it is damaged"
+                        f"convert it with ffmpeg{other}, or copy it again if it is damaged"
                     )
                 self._own_fps = capture.fps()
                 count = capture.frame_count()
@@ -362,9 +365,16 @@ def _behind_key_s(packets: Capture, wanted_s: float, reach_s: float) -> float:
 
 
 def _spacing_s(capture: Capture) -> float:
-    """Median time in seconds between the next frames; 0.0 where there are not two."""
-    stamps_s = [capture.stamp_s() for _ in range(_SPACED) if capture.grab()]
-    return float(np.median(np.diff(sorted(stamps_s)))) if len(stamps_s) > 1 else 0.0
+    """Time in seconds between the next frames; 0.0 where there are not two.
+
+    The median, as a recording may have paused; but the mean where frames come in bursts, stamped on arrival.
+    """
+    steps_s = np.sort(np.diff(sorted(capture.stamp_s() for _ in range(_SPACED) if capture.grab())))
+    if not len(steps_s):
+        return 0.0
+    usual_s = np.median(steps_s)
+    comes_in_bursts = steps_s[: math.ceil(0.9 * len(steps_s))].mean() > 2 * usual_s
+    return float(steps_s.mean() if comes_in_bursts else usual_s)
 
 
 def _is_stuck(capture: Capture, image: np.ndarray, packets: Capture) -> bool:

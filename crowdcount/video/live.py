@@ -28,6 +28,10 @@ from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, a
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
+#: A value that gives access; it ends where another one begins, even if but with an underscore.
+_SECRET = re.compile(
+    r"((?:\b|_)(?:pass(?:word|wd)?|pwd|token|key|secret)=)(?:(?!_[a-z]+=)[^&/;#])*", re.IGNORECASE
+)
 _ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 
 
@@ -36,7 +40,7 @@ class LiveSource(VideoSource):
 
     def __init__(self, source: int | str, fps: float | None, timeout_s: float, reconnect_s: float) -> None:
         self._is_camera = isinstance(source, int)
-        super().__init__(f"camera {source}" if self._is_camera else _without_password(source))
+        super().__init__(f"camera {source}" if self._is_camera else without_password(source))
         if fps is not None:
             raise VideoError(f"{self._name} keeps its own time; fps is for files and images, leave it out")
         self._source = source
@@ -223,7 +227,10 @@ class LiveSource(VideoSource):
             now = time.monotonic()
             # A stream that broke off still gives what it has of the last frame, but only when time is up.
             if now - waiting_since >= self._timeout_s:
-                raise VideoError(f"{self._name} sent no frame for {self._timeout_s:g} s; check that it is on")
+                raise VideoError(
+                    f"{self._name} sent no frame for {self._timeout_s:g} s; check that it is on, "
+                    "or wait longer (--timeout)"
+                )
             failures = 0 if grabbed else failures + 1
             if not grabbed:
                 yield None
@@ -239,5 +246,6 @@ def is_camera(source: str) -> bool:
     return re.fullmatch(r"[0-9]{1,7}", source) is not None and not os.path.exists(source)
 
 
-def _without_password(url: str) -> str:
-    return re.sub(r"(://[^/?#:@]*:)[^/?#]*@", r"\1***@", url, count=1)
+def without_password(url: str) -> str:
+    """The address with *** for its password, before the @ or, as recorders have it, in the path or query."""
+    return _SECRET.sub(r"\1***", re.sub(r"(://[^/?#:@]*:)[^/?#]*@", r"\1***@", url, count=1))

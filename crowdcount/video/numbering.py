@@ -12,8 +12,13 @@ a loss.
 import math
 from collections.abc import Iterable, Iterator
 
+from .capture import HIGHEST_FPS
+
 REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
-SHORTEST_S = 1e-4  # time stamps closer than this are not those of a camera
+SHORTEST_S = 0.9 / HIGHEST_FPS  # time stamps closer than this are not those of a camera
+#: Stamps go back by so many intervals at the most where a decoder mixes up the order of frames behind a
+#: damaged one, as H.264 holds no more of them; by more, where recordings were put together.
+_MOST_MIXED_UP = 16
 
 
 def numbered(
@@ -28,27 +33,35 @@ def numbered(
     While all steps between stamps are one interval (but for gaps at failures), every interval missing near a
     failure is a lost frame: a decoder also drops, silently, frames that depended on the lost one. Once the
     rate has varied, an interval may be missing because nothing was recorded, and no more frames are taken
-    for lost than grabs failed. Lost frames are spread evenly over their gap. The first stamp that does not
-    increase ends their use: from there on one interval per frame, one lost frame per failed grab.
+    for lost than grabs failed. Lost frames are spread evenly over their gap.
+
+    Where a stamp is not `SHORTEST_S` behind the time before, one frame is lost per failed grab, and times go
+    on by an interval per frame, or by half of one where stamps do too, until these are met: frames came in a
+    burst, or were mixed up. Stamps that are far behind begin anew, one interval on, unless the next ones show
+    that a single one was wrong.
     """
-    trusted = regular = True
+    regular = True
     failed = 0  # failures for which no lost frame was found yet
     since_failure = REORDER
     shortest_s = math.inf
-    last_s = time_s = None
+    before_s = time_s = None
+    former_s, n_doubtful = origin_s, 0  # the origin before stamps began anew, for so many more frames
     for stamp_s in stamps:
         if stamp_s is None:
             failed += 1
             since_failure = 0
             continue
         since_failure += 1
-        if last_s is None:
+        if n_doubtful:
+            n_doubtful -= 1
+            if time_s + SHORTEST_S <= stamp_s - former_s < stamp_s - origin_s:
+                origin_s, n_doubtful = former_s, 0
+        now_s = stamp_s - origin_s
+        if time_s is None:
             lost = failed
-            now_s = stamp_s - origin_s
             time_s = now_s - (lost + 1) * interval_s
-        elif trusted and stamp_s - last_s >= SHORTEST_S:
-            now_s = stamp_s - origin_s
-            step_s = stamp_s - last_s
+        elif now_s - time_s >= SHORTEST_S:
+            step_s = now_s - time_s
             intervals = step_s / interval_s
             lost = 0
             if since_failure > REORDER:
@@ -60,16 +73,21 @@ def numbered(
             regular = regular and abs(intervals - (lost + 1)) < 0.3
             shortest_s = min(shortest_s, step_s / (lost + 1))
         else:
-            trusted = False
+            regular = False
             lost = failed
-            now_s = time_s + (lost + 1) * interval_s
+            goes_back = time_s - now_s > _MOST_MIXED_UP * interval_s
+            follows = stamp_s - before_s > interval_s / 2 and not goes_back
+            now_s = time_s + (lost + 1) * (interval_s / 2 if follows else interval_s)
+            if goes_back:
+                former_s, n_doubtful = origin_s, REORDER
+                origin_s = stamp_s - now_s
         for k in range(1, lost + 1):
             yield index, time_s + (now_s - time_s) * k / (lost + 1), False
             index += 1
         yield index, now_s, True
         index += 1
         failed = max(failed - lost, 0)
-        last_s, time_s = stamp_s, now_s
+        before_s, time_s = stamp_s, now_s
 
 
 def numbered_live(arrivals: Iterable[float | None]) -> Iterator[tuple[int, float, bool]]:

@@ -17,7 +17,8 @@ from .positions import Landmark, Position, check_window
 
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0
-DEFAULT_FPS = 25.0  # times frames where a container has neither usable time stamps nor a usable rate
+#: Times frames where a container has neither usable time stamps nor a usable rate.
+DEFAULT_FPS = 25.0
 
 # A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
 # image (None when it does not decode) as long as the next slot was not asked for.
@@ -64,8 +65,8 @@ class SourceInfo:
 
     @property
     def rate(self) -> float:
-        """Frames per second, `ASSUMED_RATE` where none is known."""
-        return self.fps or ASSUMED_RATE
+        """Frames per second; where none is known `DEFAULT_FPS` for a file, else `ASSUMED_RATE`."""
+        return self.fps or (DEFAULT_FPS if self.kind == "file" else ASSUMED_RATE)
 
     @property
     def length_s(self) -> float:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 from fractions import Fraction
 from pathlib import Path
 
@@ -46,6 +47,16 @@ def blank(path: Path, numbers: range) -> None:
     path.write_bytes(content)
 
 
+def patch_avi_header(path: Path, **fields: int) -> None:
+    """Overwrite scale, rate or length in the header of an AVI file's video stream."""
+    data = bytearray(path.read_bytes())
+    start = data.index(b"strh") + 8
+    offsets = {"scale": 20, "rate": 24, "length": 32}
+    for name, value in fields.items():
+        struct.pack_into("<I", data, start + offsets[name], value)
+    path.write_bytes(data)
+
+
 def write_encoded(
     path: Path, images, codec: str = "libx264", times_ms=None, container=None, pix_fmt=None, **options
 ) -> str:
@@ -88,6 +99,18 @@ def write_later(path: Path, source: Path, first_s: float) -> Path:
                 shift = round(first_s / packet.time_base)
                 packet.pts, packet.dts, packet.stream = packet.pts + shift, packet.dts + shift, copy
                 later.mux(packet)
+    return path
+
+
+def write_restamped(path: Path, source: Path, times_ms) -> Path:
+    """Write a video without reordered frames again, as it is but with these time stamps; by PyAV."""
+    with av.open(str(source)) as video, av.open(path, "w") as other:
+        copy = other.add_stream_from_template(video.streams.video[0])
+        packets = (packet for packet in video.demux(video=0) if packet.dts is not None)
+        for packet, time_ms in zip(packets, times_ms, strict=True):
+            packet.pts = packet.dts = round(time_ms / 1000 / packet.time_base)
+            packet.stream = copy
+            other.mux(packet)
     return path
 
 

@@ -33,6 +33,7 @@ from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, CountSummary, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
 from crowdcount.terminal import describe_counts
+from tests.crowdcount.numbered_frames import patch_avi_header, write_video
 from tests.crowdcount.rtsp import send_rtsp
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -213,6 +214,24 @@ class TestCount:
         assert "2 frames as stated" in stderr
         assert "times are as of 1 frame/s: give the rate as --fps" in stderr
 
+    def test_a_lost_frame_does_not_hide_that_no_empty_scene_is_known(self, run, here):
+        (here / "shots").mkdir()
+        for k, (frame, _) in enumerate(street(2)):
+            cv2.imwrite(f"shots/{k}.png", frame)
+        (here / "shots" / "2.png").write_bytes(b"cut off")
+        code, _, stderr = run("shots/")
+        assert code == 0
+        assert "frames flagged: learning 2, undecodable 1" in stderr
+        assert "the empty scene cannot be told from people" in stderr
+
+    def test_a_file_of_unknown_rate_is_told_as_pictures_are(self, run, here):
+        clip = write_video(here / "clock.avi", 20)
+        patch_avi_header(clip, scale=1, rate=1000)
+        code, _, stderr = run("clock.avi")
+        assert code == 0
+        assert "unknown rate, 20 frames as stated" in stderr
+        assert "times are as of 25 frames/s: give the rate as --fps" in stderr
+
     def test_mean_and_peak_are_those_of_reliable_frames(self):
         summary = CountSummary()
         counts = [(90, "light_change"), (4, ""), (math.nan, "undecodable"), (6, "resized"), (80, "learning")]
@@ -343,6 +362,9 @@ class TestPlan:
     def test_a_password_stays_out_of_names_and_messages(self):
         (job,) = plan_counting(["rtsp://me:secret@gate/live"])
         assert (job.label, job.counts) == ("gate-live", "gate-live.counts.csv")
+        url = "http://gate/user=admin&password=hunter2&channel={}.sdp"
+        stems = {source_stem(url.format(channel)) for channel in (1, 2)}
+        assert stems == {f"gate-user-admin-password-channel-{channel}.sdp" for channel in (1, 2)}
 
     def test_format_comes_from_the_option_then_the_suffix(self):
         for format in FORMATS:

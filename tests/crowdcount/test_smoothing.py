@@ -121,6 +121,15 @@ def test_a_frame_comes_as_soon_as_one_is_out_of_reach():
     assert [thing for thing, _ in things] == list(range(2, 30))
 
 
+def test_of_what_arrives_at_once_no_more_steady_a_frame_than_come_at_the_rate():
+    """As of a live stream in segments of 3 seconds."""
+    burst = [(10 * (k // 30) + k % 30 / 1000, k) for k in range(60)]
+    near = dict(around(burst, 10.0))
+    assert near[0] == [0, 1, 2, 3]
+    assert near[29] == [26, 27, 28, 29]
+    assert near[45] == [42, 43, 44, 45, 46, 47, 48]
+
+
 def test_what_is_held_comes_before_an_error():
     def timed():
         yield from ((k / 10, k) for k in range(3))

@@ -31,10 +31,12 @@ from tests.crowdcount.numbered_frames import (
     draw,
     indices,
     number_in,
+    patch_avi_header,
     summary,
     write_encoded,
     write_interlaced,
     write_later,
+    write_restamped,
     write_video,
 )
 
@@ -46,16 +48,6 @@ def key_frames(path: str) -> list[int]:
     capture = cv2.VideoCapture(path, cv2.CAP_FFMPEG, [cv2.CAP_PROP_FORMAT, -1])
     numbers = itertools.takewhile(lambda _: capture.grab(), itertools.count())
     return [number for number in numbers if capture.get(cv2.CAP_PROP_LRF_HAS_KEY_FRAME)]
-
-
-def patch_avi_header(path: Path, **fields: int) -> None:
-    """Overwrite scale, rate or length in the header of an AVI file's video stream."""
-    data = bytearray(path.read_bytes())
-    start = data.index(b"strh") + 8
-    offsets = {"scale": 20, "rate": 24, "length": 32}
-    for name, value in fields.items():
-        struct.pack_into("<I", data, start + offsets[name], value)
-    path.write_bytes(data)
 
 
 def tell(monkeypatch, told: dict[int, float]) -> None:
@@ -150,18 +142,27 @@ def test_announced_frame_count_is_not_trusted(tmp_path, length):
         assert source.info.frame_count in (None, length)
 
 
-@pytest.mark.parametrize(("scale", "rate"), [(1, 90_000), (1, 0), (0, 1), (1, 1_000_000_000)])
+@pytest.mark.parametrize(
+    ("scale", "rate"), [(1, 90_000), (1, 1000), (1, 3000), (1, 0), (0, 1), (1, 1_000_000_000)]
+)
 def test_absurd_rate_is_unknown_and_frames_are_timed_all_the_same(tmp_path, scale, rate):
     path = write_video(tmp_path / "a.avi", 300)
     patch_avi_header(path, scale=scale, rate=rate)
     with open_source(path) as source:
-        assert source.info.fps is None or 0 < source.info.fps <= 240
+        assert source.info.fps is None or 0 < source.info.fps <= 500
+        assert 1 < source.info.rate <= 500  # it is video, whatever it says
         frames = list(source.frames())
         assert summary(source.frames(start=Position(frame=260))) == summary(frames[260:])
     assert indices(frames) == list(range(300))
     steps = np.diff([frame.time_s for frame in frames])
     assert steps[2:].min() > 1 / 240
     assert steps.max() < 1
+
+
+def test_slow_motion_has_the_rate_that_it_states(tmp_path):
+    with open_source(write_video(tmp_path / "a.mp4", 30, "mp4v", 240.2)) as source:
+        assert source.info.fps == pytest.approx(240.2, rel=1e-3)
+        assert [frame.time_s for frame in source.frames()] == pytest.approx(np.arange(30) / 240.2, abs=1e-4)
 
 
 def test_rate_and_length_are_those_of_the_frames_where_a_recorder_left_some_out(tmp_path):
@@ -222,6 +223,33 @@ def test_length_of_a_later_interlaced_file(tmp_path):
     with open_source(path) as source:
         assert source.info.frame_count == 40
         assert_numbered(list(source.frames()))
+
+
+@pytest.mark.parametrize("n_together", [2, 3, 5])
+def test_frames_that_are_stamped_as_they_arrive_in_bursts(tmp_path, n_together):
+    """As of cameras on a poor network: the rate is not that within a burst."""
+    video = write_video(tmp_path / "a.mkv", 60, "mp4v", 10.0)
+    times_ms = [100 * (k - k % n_together) + k % n_together for k in range(60)]
+    path = write_restamped(tmp_path / "b.mkv", video, times_ms)
+    with open_source(path) as source:
+        assert source.info.fps == pytest.approx(10, rel=0.15)
+        frames = list(source.frames())
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(np.arange(60) / 10, abs=0.06)
+
+
+def test_a_stamp_that_comes_twice_does_not_end_the_use_of_the_others(tmp_path):
+    video = write_video(tmp_path / "a.mkv", 80, "mp4v", 10.0)
+    times_ms = 100 * np.arange(80) + 60_000 * (np.arange(80) >= 40)
+    times_ms[10] = times_ms[9]
+    path = write_restamped(tmp_path / "b.mkv", video, times_ms.tolist())
+    with open_source(path) as source:
+        frames = list(source.frames())
+        late = list(source.frames(start=Position(time_s=62.0)))
+    assert_numbered(frames)
+    assert [frame.time_s for frame in frames] == pytest.approx(times_ms / 1000, abs=0.101)
+    assert [frame.time_s for frame in frames[12:]] == pytest.approx(times_ms[12:] / 1000)
+    assert summary(late) == summary(frames[40:])
 
 
 def test_packets_that_are_fields_do_not_double_the_rate(monkeypatch):
@@ -606,6 +634,18 @@ def test_video_of_undecodable_frames_is_refused(tmp_path):
     path = write_video(tmp_path / "a.avi", 20)
     damage(path, list(range(20)))
     with pytest.raises(VideoError, match=r"a\.avi has no frame that decodes"):
+        open_source(path)
+
+
+def test_a_codec_that_only_pyav_knows(tmp_path, monkeypatch):
+    path = write_encoded(tmp_path / "a.mkv", [draw(k) for k in range(12)], "libsvtav1")
+    with open_source(path) as source:
+        assert source.info.fps == 25
+        assert indices(source.frames()) == list(range(12))
+    if cv2.VideoCapture(path).read()[0]:
+        pytest.skip("this OpenCV decodes AV1")
+    monkeypatch.setattr(files, "is_av_there", lambda: False)
+    with pytest.raises(VideoError, match=r"'AV01'\): convert it with ffmpeg, install PyAV \(pip install"):
         open_source(path)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from crowdcount.errors import VideoError
-from crowdcount.video import Position, live, open_source
+from crowdcount.video import Position, live, open_source, without_password
 from tests.crowdcount.numbered_frames import (
     SIZE_WH,
     assert_numbered,
@@ -125,6 +125,20 @@ def test_recording_over_http(tmp_path):
 def test_an_address_that_is_none_is_refused_without_its_password(url):
     with pytest.raises(VideoError, match=r"^rtsp://(me)?:\*\*\*@\[gate.* cannot be read as a video"):
         open_source(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://me:se:cr@gate/a?x=1", "http://me:***@gate/a?x=1"),
+        ("http://gate/a?user=me&Password=se=c@r&x=1", "http://gate/a?user=me&Password=***&x=1"),
+        ("rtsp://gate/user=me_password=s_e!_channel=1", "rtsp://gate/user=me_password=***_channel=1"),
+        ("https://gate/live.m3u8?token=s3cr#t=1", "https://gate/live.m3u8?token=***#t=1"),
+        ("rtsp://gate/monkey=1/compass=2", "rtsp://gate/monkey=1/compass=2"),
+    ],
+)
+def test_no_password_is_told_wherever_it_stands(url, told):
+    assert without_password(url) == told
 
 
 def test_live_stream_is_timed_by_the_clock(serving, send_live):

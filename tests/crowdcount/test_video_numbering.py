@@ -1,7 +1,6 @@
 """Numbering, on stamps that OpenCV's writer cannot make."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -55,11 +54,62 @@ def test_failures_at_the_end_are_the_end():
     assert len(number([0.0, 0.04, None, None, None])) == 2
 
 
-@pytest.mark.parametrize("bad", [0.0, 0.04, -3.0, math.nan])
-def test_stamps_that_do_not_increase_are_given_up(bad):
-    frames = number([0.0, 0.04, 0.08, bad, None, 0.5, 0.1])
+def times(stamps, **options):
+    return [time_s for _, time_s, _ in number(stamps, **options)]
+
+
+def test_a_stamp_that_comes_twice_delays_the_next_ones_only():
+    """As of cameras whose frames are stamped when they arrive."""
+    even = np.arange(10) * 0.04
+    assert times([*even[:4], even[3], *even[4:], 5.0]) == pytest.approx(
+        [*even[:4], 0.16, 0.18, *even[5:], 5.0]
+    )
+    assert times([0.0, 0.0, 0.0, 0.12, 0.12, 0.12, 0.24]) == pytest.approx(np.arange(7) * 0.04)
+
+
+def test_frames_that_a_decoder_mixed_up():
+    """Behind a damaged key frame; a pause later is as long as it was."""
+    stamps = [0.0, 0.04, 0.28, 0.08, 0.32, 0.12, 0.36, 0.16, 0.4, 0.44, 0.48, 0.52, 60.0]
+    found = times(stamps)
+    assert found[:4] == pytest.approx([0.0, 0.04, 0.28, 0.32])
+    assert found[-2:] == pytest.approx([0.52, 60.0])
+
+
+@pytest.mark.parametrize("odd", [0.0, -3.0, 1.9])
+@pytest.mark.parametrize("n_odd", [1, 3])
+def test_odd_stamps_do_not_end_the_use_of_the_others(odd, n_odd):
+    even = 2 + np.arange(20) * 0.04
+    found = times([*even[:10], *[odd] * n_odd, *even[10 + n_odd :], 30.0], origin_s=2.0)
+    assert found[:10] == pytest.approx(even[:10] - 2)
+    assert found[15:] == pytest.approx([*even[15:] - 2, 28.0])
+
+
+def test_recordings_that_were_put_together_follow_each_other():
+    one = [*np.arange(50) * 0.04, 10.0, 10.04]
+    found = times([*one, *one, *one])
+    length_s = 10.08
+    assert found == pytest.approx(np.concatenate([np.add(one, k * length_s) for k in range(3)]))
+
+
+def test_without_usable_stamps_frames_are_an_interval_apart():
+    assert times([0.0] * 100) == pytest.approx(np.arange(100) * 0.04)
+    assert times(np.arange(100) * -0.04) == pytest.approx(np.arange(100) * 0.04)
+
+
+def test_a_frame_that_is_lost_among_odd_stamps():
+    frames = number([0.0, 0.04, 0.08, 0.0, None, 0.0, 0.04])
     assert [decoded for _, _, decoded in frames] == [True] * 4 + [False] + [True] * 2
-    assert [time_s for _, time_s, _ in frames] == pytest.approx(np.arange(7) * 0.04)
+    assert frames[-2][1] == pytest.approx(0.2)
+
+
+@given(
+    st.lists(st.floats(-2, 20), min_size=1, max_size=60),
+    st.sampled_from([0.02, 0.04, 1.0]),
+)
+def test_times_increase_whatever_the_stamps(stamps, interval_s):
+    frames = number(stamps, interval_s)
+    assert [index for index, _, _ in frames] == list(range(len(frames)))
+    assert all(earlier[1] < later[1] for earlier, later in itertools.pairwise(frames))
 
 
 @given(

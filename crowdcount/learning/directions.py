@@ -8,7 +8,7 @@ from features.motion import STANDING_SPEED
 
 from ..errors import DatasetError
 from ..scene import Scene
-from .datasets import Dataset, box_centres, points_inside
+from .datasets import Dataset, box_centres, boxes_inside
 
 #: A person's speed is that between the first and the last place within this time before and after, seconds.
 TRACKED_S = 0.5
@@ -82,5 +82,5 @@ def _moving(dataset: Dataset, scene: Scene, speeds, sign: int) -> Dataset:
         moving = None if speed is None else found[sign * speed > STANDING_SPEED]
         boxes.append(moving)
         if moving is not None:
-            counts[row] = points_inside(box_centres(moving), scene.roi).sum()
+            counts[row] = boxes_inside(moving, scene.roi).sum()
     return replace(dataset, counts=counts, boxes=tuple(boxes))

@@ -11,7 +11,7 @@ from scipy.io import loadmat, savemat
 from crowdcount.errors import CrowdCountError, DatasetError, VideoError
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
 from crowdcount.learning.training import evaluate, train
-from crowdcount.scene import Scene
+from crowdcount.scene import Scene, scene_from
 from crowdcount.scene.files import MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT
 from crowdcount.video import open_source
 
@@ -601,6 +601,17 @@ class TestMot:
     ])
     def test_bad_annotated_frames(self, clip, tmp_path, annotated, said):
         refused(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated=annotated, said=said)
+
+    @pytest.mark.parametrize("is_given", [False, True])
+    def test_people_whom_the_edge_of_the_frame_cuts_off_count(self, clip, tmp_path, is_given):
+        """With the whole frame as the region as without any; who is out of it altogether does not."""
+        boxes = {1: (4, 18, 5, 20), 2: (-6, 2, 8, 9), 3: (30, -9, 9, 12), 4: (33, 3, 5, 9), 5: (3, 25, 4, 9)}
+        lines = [f"1,{k},{x},{y},{w},{h},1" for k, (x, y, w, h) in boxes.items()]
+        scene = scene_from((32, 24)) if is_given else None
+        dataset = load_dataset(clip, mot=write(tmp_path / "gt.txt", *lines), annotated="1-2", roi_scene=scene)
+        np.testing.assert_array_equal(dataset.counts[:2], [3, 0])
+        _, inside = dataset.people(0, np.ones((24, 32), bool))
+        np.testing.assert_array_equal(inside, dataset.boxes[0][:3])
 
     def test_empty_file(self, clip, tmp_path):
         refused(clip, mot=write(tmp_path / "gt.txt", ""), said="expected a line for each person, found none")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...errors import DatasetError
 from ...scene import Scene
-from .dataset import Dataset, box_centres, points_inside
+from .dataset import Dataset, box_centres, boxes_inside, points_inside
 from .labelled import load_labelled_video, load_mot_video
 from .published import (
     LARGEST_FEATURE,
@@ -17,7 +17,15 @@ from .published import (
     load_ucsd_features,
 )
 
-__all__ = ["LARGEST_FEATURE", "UCSD_FEATURES", "Dataset", "box_centres", "load_dataset", "points_inside"]
+__all__ = [
+    "LARGEST_FEATURE",
+    "UCSD_FEATURES",
+    "Dataset",
+    "box_centres",
+    "boxes_inside",
+    "load_dataset",
+    "points_inside",
+]
 
 
 def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str | Path | None = None,
@@ -43,9 +51,9 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         Frames "A-B" that the MOT file covers, in its own numbering: those without a row have nobody in them.
         By default from its first to its last row, which is told in `notes`.
     roi_scene : Scene, optional
-        Counts only people whose dot in `counts`, or the centre of whose box in `mot`, lies in its region of
-        interest. The official counts of Mall and UCSD, which have their own region, and those of `counts` are
-        taken as they are.
+        Counts only people whose dot in `counts`, or the centre of what the frame shows of whose box in `mot`,
+        lies in its region of interest. The official counts of Mall and UCSD, which have their own region, and
+        those of `counts` are taken as they are.
     fps : float, optional
         Frames per second of the footage of `counts` or `mot`, as for `open_source`. Of images it must be
         given where they come as fast as video: else they are taken to be a second apart, and measured so.

@@ -75,14 +75,14 @@ class Dataset:
     def people(self, row: int, roi: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Head points (k, 2) and boxes (k, 4) of a frame's people in a region of interest (h, w) bool.
 
-        Of boxes, the centre tells who is inside. None for what is not annotated.
+        Of boxes, see `boxes_inside`. None for what is not annotated.
         """
         points = None if self.points is None else self.points[row]
         boxes = None if self.boxes is None else self.boxes[row]
         if points is not None:
             points = points[points_inside(points, roi)]
         if boxes is not None:
-            boxes = boxes[points_inside(box_centres(boxes), roi)]
+            boxes = boxes[boxes_inside(boxes, roi)]
         return points, boxes
 
     def digest_of_people(self) -> str:
@@ -150,6 +150,24 @@ def points_inside(points: np.ndarray, roi: np.ndarray) -> np.ndarray:
     inside = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
     inside[inside] = roi[rows[inside], columns[inside]]
     return inside
+
+
+def boxes_inside(boxes: np.ndarray, roi: np.ndarray) -> np.ndarray:
+    """Which people's boxes are in a region of interest (h, w) bool: (k,) bool.
+
+    The centre of what the frame shows of a box tells. Those of MOT ground truth go on beyond the frame's
+    edge, as the person does; a box of which it shows nothing is outside.
+
+    Parameters
+    ----------
+    boxes : (k, 4) float64
+        Left, top, width, height in pixels, as in `points_inside`.
+    roi : (h, w) bool
+    """
+    corners = np.stack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]])
+    (left, top), (right, bottom) = np.clip(corners, 0, roi.shape[::-1]).transpose(0, 2, 1)
+    centres = np.column_stack([left + right, top + bottom]) / 2
+    return (left < right) & (top < bottom) & points_inside(centres, roi)
 
 
 def parse_ranges(text: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from ...results import COLUMNS, LARGEST
 from ...scene import Scene
 from ...tables import csv_lines, csv_rows, number_in
 from ...video import ASSUMED_RATE, SourceInfo, VideoSource, open_source, parse_position
-from .dataset import Dataset, box_centres, parse_ranges, points_inside, range_text
+from .dataset import Dataset, boxes_inside, parse_ranges, points_inside, range_text
 
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
 #: memory.
@@ -152,7 +152,7 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     notes += _notes_on(info)
     _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
     frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}
-    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    roi = np.ones(info.size_wh[::-1], bool) if roi_scene is None else roi_scene.fitted(info.size_wh).roi
     counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
     ignored = 0
     for frame in frames:
@@ -160,9 +160,8 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
         considered = [(person, box) for _, is_considered, person, box in rows if is_considered]
         identities[frame] = np.array([person for person, _ in considered], np.int64)
         boxes[frame] = np.array([box for _, box in considered], np.float64).reshape(-1, 4)
-        centres = box_centres(boxes[frame])
-        counts[frame] = len(centres) if roi is None else points_inside(centres, roi).sum()
-        ignored += len(rows) - len(centres)
+        counts[frame] = boxes_inside(boxes[frame], roi).sum()
+        ignored += len(rows) - len(considered)
     if ignored:
         notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
@@ -198,8 +197,8 @@ def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, .
 
 def _check_boxes(boxes: np.ndarray, size_wh: tuple[int, int], path: Path) -> None:
     """DatasetError when most boxes (k, 4) are not in the pixels of such frames; some people leave them."""
-    centres = box_centres(boxes)
-    is_apart = ((centres < 0) | (centres >= size_wh) | (boxes[:, 2:] < 1)).any(axis=1)
+    frame = np.ones(size_wh[::-1], bool)
+    is_apart = ~boxes_inside(boxes, frame) | (boxes[:, 2:] < 1).any(axis=1)
     if 2 * is_apart.sum() > len(boxes):
         raise DatasetError(f"{path}: expected boxes in pixels of frames of {size_wh[0]}x{size_wh[1]}, found "
                            "most outside of these or smaller than a pixel; give those of these frames")

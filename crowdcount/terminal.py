@@ -12,6 +12,8 @@ from .model import CounterModel
 from .results import CountSummary, clock, print_note
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from models import CountMetrics
+
     from .alarm.training import AlarmTraining
     from .alarm.watching import AlarmSummary
     from .forecast import Forecast
@@ -412,7 +414,13 @@ def _removed(training: "Training") -> list[str]:
         f"{plural(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
         *_listed(removed, "; --json lists all"),
+        f"cross-validation without what was pruned: MAE {_mae_without(removed, training.metrics):.3f}",
     ]
+
+
+def _mae_without(removed: Sequence["RemovedLabel"], metrics: "CountMetrics") -> float:
+    of_removed = sum(abs(label.prediction - label.label) for label in removed)
+    return (metrics.n * metrics.mae - of_removed) / (metrics.n - len(removed))
 
 
 def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:

@@ -691,6 +691,8 @@ class TestTrainAndEvaluate:
         lines = stdout.splitlines()
         header = lines.index("   frame    label  prediction  refinement")
         assert lines[header + 1].split()[:2] == ["51", "90.0"]
+        (kept,) = (line for line in lines if line.startswith("cross-validation without what was pruned: "))
+        assert float(kept.split()[-1]) < 0.3
 
     def test_notes_of_a_data_set(self, run):
         boxes = "".join(f"{k + 1},1,{10 + k},30,10,30,1,1,1\n" for k in range(N_FRAMES))

@@ -255,3 +255,16 @@ def test_the_mean_of_several_is_one_function(scene):
     other = CountRegressor(quadratic(1.0, 1e-4)).fit(2 * X, y)
     with pytest.raises(ValueError, match="fitted to the same rows"):
         mean_predictor([mean, other.predictor_])
+
+
+@pytest.mark.parametrize("slip", [1212.0, 1e6])
+@pytest.mark.parametrize("regressor", [HuberLossRegressor(), RobustKernelRegressor(lam=0.1)])
+def test_a_slip_of_the_keyboard_moves_no_other_count(scene, regressor, slip):
+    """One label of a hundred times the people: what is fitted beside the centre is penalised."""
+    X, y = scene
+    X, y = X[:60], y[:60]
+    expected = CountRegressor(regressor).fit(X, y).predict(X)
+    wrong = y.copy()
+    wrong[7] = slip
+    found = CountRegressor(regressor).fit(X, wrong).predict(X)
+    assert np.median(np.abs(found - expected)) < 0.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models import HuberLossRegressor
-from models.labels import check_rows
+from models.labels import centre_of, check_rows
 
 
 def test_a_plain_array_is_taken_as_it_is():
@@ -29,3 +29,11 @@ def test_everything_else_is_what_scikit_learn_makes_of_it():
     ):
         with pytest.raises(ValueError, match=message):
             check_rows(HuberLossRegressor(), rows)
+
+
+def test_the_centre_is_the_mean_but_for_slips():
+    labels = np.random.default_rng(0).poisson(3, 50).astype(float)
+    assert centre_of(labels) == labels.mean()
+    assert centre_of(np.append(labels, [1212.0, -500.0])) == labels.mean()
+    assert centre_of(np.full(5, 7.0)) == 7.0
+    assert centre_of(np.array([3.0])) == 3.0

@@ -80,6 +80,9 @@ class Counting:
     scene : Scene
         As given, as the model brings it, or as estimated from the footage.
     model : CounterModel
+    is_models_scene : bool
+        Whether the scene is one in which the model counts, `CounterModel.is_for`; else all frames are flagged
+        "outside_training_range".
     rate : float
         Frames to count per second of footage.
     every : int
@@ -105,6 +108,7 @@ class Counting:
         self.info: SourceInfo = source.info
         self.scene = overview.scene
         self.model = model
+        self.is_models_scene = model.is_for(self.scene)
         self._source = source
         self._passes = passes
         self._latest = latest
@@ -212,7 +216,7 @@ class Counting:
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
         numbers = float(self.model.predict(features)[0]), *self._directed(measured.directed)
         flags = *frame.flags, *measured.flags
-        if self.model.is_outside(features)[0]:
+        if not self.is_models_scene or self.model.is_outside(features)[0]:
             flags += ("outside_training_range",)
         return _Estimate(frame, numbers, flags, measured.mask, features)
 

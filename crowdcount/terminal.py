@@ -27,7 +27,13 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
+#: What is told of counts by a model of one camera in another region, or with other person heights.
+OTHER_SCENE = (
+    "the region or the person heights are not those in which the model learnt, and counts are not to be "
+    "relied on: leave --scene out, or train or recalibrate with it"
+)
 _LEARNT = "the model has learnt from most of these counts"
+_OTHER_VIEW = "the footage shows another view than the model was trained on, as of a camera that was moved"
 
 
 class Terminal:
@@ -87,6 +93,8 @@ class Terminal:
         for line in [*counting.scene.describe(), describe_model(counting.model)]:
             self.say(f"  {line}")
         self.say(f"  measured at {size} pixels, {people}")
+        if not counting.is_models_scene:
+            self.say(f"  {OTHER_SCENE}")
 
     def finished(self, job: CountJob, summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
@@ -219,7 +227,9 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
             f"the interval holds the count of {evaluation.coverage:.0%} of the frames; the model promises "
             f"{_percent(evaluation.level)}"
         )
-    if evaluation.outside >= 0.01:
+    if not evaluation.is_models_scene:
+        lines.append(OTHER_SCENE)
+    elif evaluation.outside >= 0.01:
         lines.append(
             f"{evaluation.outside:.0%} of the frames are unlike those that the model learnt from, or fuller: "
             "their counts are extrapolated"
@@ -227,15 +237,13 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
     if evaluation.is_learnt:
         lines.append(f"{_LEARNT}: its error on others is larger; evaluate on counts of other frames")
     if evaluation.camera_moved:
-        lines.append(
-            "the footage shows another view than the model was trained on, as of a camera that was moved; "
-            "give footage of that view, or train or recalibrate on this"
-        )
+        lines.append(f"{_OTHER_VIEW}: give footage of that view, or train or recalibrate on this")
     return lines
 
 
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     """What a recalibration changed, for people."""
+    from .learning.jobs import BUNDLED
     from .learning.recalibration import SHORT_STRETCH
 
     n, level = found.before.n, found.model.level
@@ -254,6 +262,11 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
         lines.append(
             f"{plural(n, 'count')} can promise an interval for {n / (n + 1):.0%} of the frames at most, not "
             f"for {_percent(level)}: it is at least as wide as before"
+        )
+    if found.camera_moved:
+        lines.append(
+            f"{_OTHER_VIEW}: train on this footage, or recalibrate {BUNDLED}, which knows no camera, and "
+            "take what has the lower error on counts of other frames"
         )
     if found.contradicts:
         lines.append(

@@ -29,6 +29,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
             "outside": evaluation.outside,
             "learnt": evaluation.is_learnt,
             "camera_moved": evaluation.camera_moved,
+            "models_scene": evaluation.is_models_scene,
             "n_lost_labels": evaluation.n_lost_labels,
             "seconds": evaluation.seconds,
         }

@@ -40,6 +40,8 @@ class Recalibration:
         of a model for any scene, where person heights are known.
     is_local : bool
         Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
+    camera_moved : bool
+        Whether the footage shows another view than the former model knows.
     is_learnt : bool
         Whether the former model has learnt from most of the counts, which then tell little of its error: the
         interval is at least as wide as before.
@@ -54,6 +56,7 @@ class Recalibration:
     after: CountMetrics
     former_quantile: float
     is_local: bool
+    camera_moved: bool
     is_learnt: bool
     seconds: float
     n_lost_labels: int
@@ -115,9 +118,18 @@ def recalibrate(
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
     is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
-    seconds = time.perf_counter() - began
-    n_lost = n_lost_labels(dataset, frames, table.rows)
-    return Recalibration(corrected, correction, before, after, former, is_local, is_learnt, seconds, n_lost)
+    return Recalibration(
+        corrected,
+        correction,
+        before,
+        after,
+        former,
+        is_local,
+        table.camera_moved,
+        is_learnt,
+        time.perf_counter() - began,
+        n_lost_labels(dataset, frames, table.rows),
+    )
 
 
 def _has_row(dataset: Dataset, row: int) -> bool:

@@ -123,11 +123,14 @@ class Evaluation:
     coverage : float
         Share whose they hold; NaN for a model without intervals.
     outside : float
-        Share of frames unlike those that the model learnt from, `CounterModel.is_outside`.
+        Share of frames unlike those that the model learnt from, `CounterModel.is_outside`; all of another
+        scene.
     is_learnt : bool
         Whether the model has learnt from most of these labels: its error on others is larger.
     camera_moved : bool
         Whether the footage shows another view than the model knows.
+    is_models_scene : bool
+        Whether the region and the heights are those in which the model learnt, `CounterModel.is_for`.
     seconds : float
     n_lost_labels : int
         Frames with a label that could not be decoded.
@@ -142,6 +145,7 @@ class Evaluation:
     outside: float
     is_learnt: bool
     camera_moved: bool
+    is_models_scene: bool
     seconds: float
     n_lost_labels: int
 
@@ -347,6 +351,7 @@ def evaluate(
     labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
+    is_models_scene = table.scene is None or model.is_for(table.scene)
     return Evaluation(
         count_metrics(labels, predictions),
         dataset.numbers[table.rows],
@@ -354,9 +359,10 @@ def evaluate(
         predictions,
         model.level,
         float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
-        float(model.is_outside(table.features).mean()),
+        float(model.is_outside(table.features).mean()) if is_models_scene else 1.0,
         has_learnt(model, dataset, table),
         table.camera_moved,
+        is_models_scene,
         time.perf_counter() - began,
         n_lost_labels(dataset, frames, table.rows),
     )

@@ -32,6 +32,8 @@ from .shapes import (
 #: more than 20 %, of 75 with more one (docs/decisions/2026-11-22-person-height.md).
 DOUBTFUL_RELIABILITY = 0.6
 _MAX_ASPECT_MISFIT = 1.1
+#: Regions and heights that differ by a smaller share are those of one scene.
+_ALIKE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +165,17 @@ class Scene:
 
     def knowing(self, other: "Scene | None") -> "Scene":
         """The scene with the view that one of the same region and heights knows, unless it has its own."""
-        if self.view is not None or other is None:
+        if self.view is not None or other is None or not self.is_like(other):
             return self
-        is_same = np.array_equal(self.roi, other.roi) and np.allclose(self.person_height, other.person_height)
-        return replace(self, view=other.view) if is_same else self
+        return replace(self, view=other.view)
+
+    def is_like(self, other: "Scene") -> bool:
+        """Whether it has the region and the heights of another one, of any size, within `_ALIKE`."""
+        if not is_one_shape(self.size_wh, other.size_wh):
+            return False
+        other = other.resized(self.size_wh)
+        has_its_region = np.mean(self.roi != other.roi) <= _ALIKE * np.mean(self.roi)
+        return has_its_region and np.allclose(self.person_height, other.person_height, rtol=_ALIKE)
 
     def describe(self) -> list[str]:
         """What the scene says and where it is from, one line each, for printing."""

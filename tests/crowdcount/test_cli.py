@@ -637,7 +637,7 @@ class TestTrainAndEvaluate:
         assert (code, stderr) == (0, "")
         assert list(json.loads(stdout)) == [
             "n", "mae", "mse", "rmse", "mre", "bias", "level", "coverage", "outside", "learnt",
-            "camera_moved", "n_lost_labels", "seconds",
+            "camera_moved", "models_scene", "n_lost_labels", "seconds",
         ]
         assert json.loads(stdout)["n"] == 10
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -89,6 +90,16 @@ def test_that_nobody_is_there_mostly_tells_no_recording(trained, street, learnt,
     in_two = {"labels": [{"0": 0.0, "1": 0.0, "3": 1.0}, {"2": 0.0, "4": 2.0, "5": 1.0}]}
     assert has_learnt(replace(trained.model, facts=in_two), dataset, table)
     assert has_learnt(replace(trained.model, facts=facts), dataset, table) == is_learnt
+
+
+def test_another_view_is_told(trained, street, tmp_path):
+    """A model of one camera, corrected on another, would pass for one of that."""
+    assert not recalibrate(street.dataset(), trained.model).camera_moved
+    for path in street.frames.iterdir():
+        cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+    found = recalibrate(replace(street.dataset(), source=tmp_path), trained.model)
+    assert found.camera_moved
+    assert "train on this footage, or recalibrate bundled" in "".join(recalibration_report(found, "m.npz"))
 
 
 def test_counts_that_contradict_the_model_are_told(trained, street, tmp_path):

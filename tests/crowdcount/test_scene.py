@@ -218,9 +218,11 @@ class TestScene:
         assert given_scene.knowing(other).view is views[0]
         assert replace(given_scene, view=views[1]).knowing(other).view is views[1]
         region = given_scene.redrawn([((0, 0), (99, 0), (99, 99))])
-        heights = given_scene.redrawn(persons=[(40, 50, 21), (100, 110, 50)])
-        for scene in (region, heights, given_scene.resized((320, 240))):
+        heights = given_scene.redrawn(persons=[(40, 50, 22), (100, 110, 55)])
+        for scene in (region, heights, scene_from((160, 200))):
             assert scene.knowing(other).view is None
+        for scene in (given_scene.resized((320, 240)), given_scene.resized((90, 67))):
+            assert scene.knowing(other).view is views[0]
         assert given_scene.knowing(None) is given_scene
 
     def test_describe_says_where_everything_is_from(self, given_scene, mask_scene):

@@ -610,6 +610,14 @@ class TestEvaluate:
         assert not evaluation.is_learnt
         assert "another view" in evaluation_report(evaluation)[-1]
 
+    def test_tells_that_the_scene_is_another_than_the_model_learnt_in(self, street, trained):
+        own = trained.model.scene
+        assert evaluate(street.dataset(), trained.model, scene=own).is_models_scene
+        other = replace(own, person_height=1.5 * own.person_height, line=None)
+        evaluation = evaluate(street.dataset(), trained.model, scene=other)
+        assert (evaluation.is_models_scene, evaluation.outside) == (False, 1.0)
+        assert "heights are not those in which the model learnt" in "".join(evaluation_report(evaluation))
+
     def test_takes_a_model_or_its_file(self, linear, tmp_path):
         model = train(linear, frames="1-120").model
         file = tmp_path / "m.npz"

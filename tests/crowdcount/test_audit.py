@@ -102,6 +102,25 @@ class TestAudit:
         assert {556, 557, 603} <= {one.number for one in audit.removed}
 
 
+    def test_a_label_is_judged_by_models_that_have_not_seen_its_block(self):
+        """Of one day all counts are 4 too high, which only a column of that day tells: others cannot know."""
+        dataset = linear({})
+        is_odd = np.arange(200) // 40 == 2
+        features = np.column_stack([dataset.features, is_odd])
+        audit = audit_labels(
+            replace(
+                dataset,
+                counts=dataset.counts + 4 * is_odd,
+                features=features,
+                feature_names=tuple("abcdefg"),
+                feature_views=(*dataset.feature_views, "size"),
+            )
+        )
+        missing = audit.labels - audit.predictions
+        assert missing[is_odd].min() > 2
+        assert np.abs(missing[~is_odd]).mean() < 1
+
+
 class TestTable:
     def test_ranked_rows(self, found, tmp_path):
         write_audit_table(found, tmp_path / "a.csv")

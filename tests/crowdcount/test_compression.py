@@ -86,6 +86,38 @@ def test_the_replica_predicts_as_the_model(compressed, rbf, frames):
     assert 0 < small.quantile < np.inf
 
 
+def test_a_block_is_judged_by_what_a_model_and_a_replica_that_have_not_seen_it_say(
+    rbf, monkeypatch
+):
+    """Such models say 1, 4, 9, 16 and 25 people; a frame has half a square root more, one of the last 2."""
+    monkeypatch.setattr("crowdcount.learning.compression.SIZES", (2, 1))
+    said = np.arange(1.0, 6.0) ** 2
+    examples = rbf.examples
+    errors = np.where(examples.blocks == 4, 2.0, 0.5) * np.sqrt(said[examples.blocks])
+    labels = said[examples.blocks] + errors
+    known = replace(examples, labels=labels, outputs=np.tile(said, (len(labels), 1)))
+    found = compress(replace(rbf, examples=known))
+    for size in (found.full, *found.sizes):
+        assert size.metrics.mae == pytest.approx(errors.mean())
+        assert size.metrics.bias == pytest.approx(-errors.mean())
+        assert all(error == pytest.approx(errors.mean()) for error in size.selected.values())
+    assert found.chosen.prototypes == 1  # as more of them lower no error
+    # a block that is four times as wrong as the others may be followed by one that is so again
+    assert found.model.quantile == pytest.approx(2.0 * 4)
+
+
+def test_a_replica_of_fewer_prototypes_has_wider_intervals(rbf, monkeypatch):
+    monkeypatch.setattr("crowdcount.learning.compression.SIZES", (10, 1))
+    found = []
+    for price in (0.0, 100.0):
+        monkeypatch.setattr("crowdcount.learning.compression.PRICE", price)
+        found.append(compress(rbf))
+    many, one = found
+    assert (many.chosen.prototypes, one.chosen.prototypes) == (10, 1)
+    assert one.chosen.metrics.mae > 1.5 * many.chosen.metrics.mae
+    assert one.model.quantile > 1.5 * many.model.quantile
+
+
 def test_a_number_of_prototypes_is_kept(rbf, tmp_path):
     rbf.save(tmp_path / "rbf.npz")
     found, written = compress_model(

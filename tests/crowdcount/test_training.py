@@ -299,6 +299,15 @@ class TestTrain:
         assert narrow.quantile < wide.quantile
         assert (narrow.level, wide.level) == (0.5, 0.95)
 
+    def test_a_day_unlike_the_others_makes_wider_intervals(self):
+        """Of features that tell nothing, the mean count of the other four days is predicted on each."""
+        training = train(table(np.repeat([16.0, 16.0, 36.0, 16.0, 16.0], 40), np.ones((200, 6))))
+        odd = (36 - 16) / 16**0.5  # in units of the square root of what is predicted
+        usual = (21 - 16) / 21**0.5
+        assert training.block_biases == pytest.approx((5, 5, -20, 5, 5))
+        # as the odd day lies outside of what the others would have promised, so may the next one
+        assert training.model.quantile == pytest.approx(odd * odd / usual)
+
     def test_evaluation_tells_how_often_the_interval_holds(self, linear):
         model = train(linear, frames="1-150").model
         found = evaluate(linear, model, frames="151-200")

@@ -129,6 +129,18 @@ def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, str
     assert cell_model.interval(10.0, unsure)[1] > cell_model.interval(10.0, street.scene)[1]
 
 
+def test_the_interval_that_few_counts_keep_is_that_at_the_corrected_counts(cell_model, street, tmp_path):
+    """Of ten times the people, of whom a model for any scene doubts how tall they are, it is wider."""
+    few = tmp_path / "few.csv"
+    few.write_text("frame,count\n" + "".join(f"{k},{10 * street.counts[k] + 20}\n" for k in range(4, 60, 9)))
+    found = recalibrate(load_dataset(street.frames, counts=few), cell_model, scene=street.scene)
+    counted = found.before.bias + np.mean(10 * street.counts[4::9] + 20)
+    assert counted < 15
+    _, high = cell_model.interval(15.0, street.scene)
+    assert found.former_quantile > (high - 15) / 15**0.5 > cell_model.quantile
+    assert found.model.quantile >= found.former_quantile
+
+
 @pytest.mark.parametrize("offsets", [(1.0, 0.5), (-4.0, 1.0), (1.0, -4.0), (-4.0, -1.0)])
 def test_corrections_are_of_counts_which_are_never_below_0(offsets, cell_model, trained, tmp_path):
     """What a regressor says below 0 is counted 0, and that is what corrections are fitted to."""
@@ -154,12 +166,18 @@ def test_a_correction_turns_no_counts_around(trained):
         trained.model.corrected(Correction(1.0, 0.0))
 
 
-def test_ready_made_features_are_recalibrated_too():
+@pytest.fixture(scope="module")
+def ready_made():
+    """Ready-made features of 60 frames with their counts, and a model trained on the first half."""
     random = np.random.default_rng(0)
     features = random.uniform(0, 3, (60, 3))
     table = Dataset("table", np.arange(60), 5 + features @ [3, 2, 1.0], features=features,
                     feature_names=("a", "b", "c"), feature_views=("size", "edges", "texture"))  # fmt: skip
-    model = train(table, frames="0-29").model
+    return table, train(table, frames="0-29").model
+
+
+def test_ready_made_features_are_recalibrated_too(ready_made):
+    table, model = ready_made
     few = np.full(60, np.nan)
     few[30::6] = 2 * table.counts[30::6]
     found = recalibrate(replace(table, counts=few), model)
@@ -167,6 +185,33 @@ def test_ready_made_features_are_recalibrated_too():
     assert found.correction.scale == pytest.approx(2, abs=0.4)
     assert not found.keeps_level
     assert found.model.quantile >= model.quantile
+
+
+def test_each_count_is_judged_by_a_correction_of_the_others_alone(ready_made):
+    """One of eight counts is far from what the drift of the others is."""
+    table, model = ready_made
+    rows = np.arange(30, 60, 4)
+    few = np.full(60, np.nan)
+    few[rows] = 1.5 * table.counts[rows] + 3
+    few[42] += 12
+    found = recalibrate(replace(table, counts=few), model)
+    errors = []
+    for row in rows:
+        others = np.where(np.arange(60) == row, np.nan, few)
+        (predicted,) = recalibrate(replace(table, counts=others), model).model.predict(table.features[[row]])
+        errors.append(predicted - few[row])
+        low, high = found.model.interval(predicted, None)
+        assert low - 1e-9 <= few[row] <= high + 1e-9  # so few counts make no narrower interval
+    assert found.after.n == 8
+    assert found.after.mae == pytest.approx(np.abs(errors).mean())
+    assert found.after.bias == pytest.approx(np.mean(errors))
+
+
+@pytest.mark.parametrize(("last", "is_local"), [(13, True), (14, False)])
+def test_counts_within_a_quarter_of_the_footage_are_told(ready_made, last, is_local):
+    table, model = ready_made
+    few = np.where(np.isin(np.arange(60), (0, 7, last)), table.counts, np.nan)
+    assert recalibrate(replace(table, counts=few), model).is_local == is_local
 
 
 def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):

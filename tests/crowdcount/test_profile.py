@@ -139,6 +139,40 @@ class TestFit:
         assert fit.integral.mae < 3  # negative densities are cut off, which adds people
         assert json.loads(json.dumps(fit.facts()))["bands"] == 8
 
+    def test_its_baseline_is_the_mean_profile_of_blocks_without_the_frame(self):
+        """Five people are far away in four blocks and near in the fifth; in every third frame nobody is."""
+        far, near = 20 * np.eye(4)[[0, 3]]
+        profiles = np.repeat([far, far, far, far, near], 3, axis=0)
+        profiles[2::3] = 0.0
+        fit = fit_profile(np.random.default_rng(0).normal(size=(15, 2)), profiles, BlockedKFold(5))
+        # far ones are expected near in a quarter of the cases, and near ones never: 3/4 of the depth apart
+        assert fit.errors.baseline == pytest.approx((4 * 0.25 + 1.0) / 5 * 0.75)
+
+    def test_its_integral_is_judged_on_blocks_that_it_has_not_seen(self):
+        """Each block's count is told by a column of its own, and guessed from the others' without it."""
+        block = np.repeat(np.arange(5), 4)
+        counts = 4.0 + 4.0 * block
+        features, profiles = np.eye(5)[block], np.tile(counts[:, None], 4)
+        fit = fit_profile(features, profiles, BlockedKFold(5))
+        assert np.abs(fit.predictor.predict(features).mean(axis=1) - counts).max() < 0.1
+        assert fit.integral.mae == pytest.approx((10 + 5 + 0 + 5 + 10) / 5, abs=0.1)
+
+    @pytest.mark.parametrize("p", [1, 2])
+    def test_of_wrong_dots_a_robust_loss_learns_less(self, crowd, p):
+        """In every tenth band far too many people stand, or every fifth frame is upside down."""
+        features, profiles = crowd
+        if p == 1:
+            wrong = profiles + 200 * (np.random.default_rng(0).random(profiles.shape) < 0.1)
+        else:
+            wrong = np.where(np.arange(80)[:, None] % 5 == 0, profiles[:, ::-1], profiles)
+        fit = fit_profile(features, wrong, BlockedKFold(5))
+        assert fit.setting.p == p
+        square = replace(fit.setting, p=None).regressor(*profile_training.SOLVED).fit(features, wrong)
+        error, without = (
+            np.abs(each.predict(features) - profiles).mean() for each in (fit.predictor, square.predictor_)
+        )
+        assert error < 0.95 * without
+
     def test_frames_without_a_profile_take_no_part(self, crowd):
         features, profiles = crowd
         more = np.vstack([features, features + 100])

@@ -150,6 +150,41 @@ def test_prototypes_pushed_apart_without_end_are_told_and_bounds_hold_them(wave)
     assert path.min() < 0.8 * path[0]
 
 
+@pytest.fixture
+def crowded():
+    """100 rows of bumps at -1 and 1, and a model whose two prototypes begin together between these."""
+    X = np.linspace(-2, 2, 100)[:, None]
+    y = np.exp(-4 * (X[:, 0] + 1) ** 2) - np.exp(-4 * (X[:, 0] - 1) ** 2)
+    settings = {"similarity_params": {"gamma": 1.0}, "solver": "one-by-one", "lam": 1e-3, "tol": 0.0}
+    return SuperSparseRegressor(2, start=[[-0.1], [0.2]], **settings), X, y
+
+
+def test_prototypes_are_pushed_apart_as_the_paper_has_it(crowded):
+    """By the derivative of their similarity, over the square of the number of moves so far; steps are off."""
+    model, X, y = crowded
+    places = [-0.1, 0.2]
+    for move in range(1, 7):
+        away = places[move % 2 - 1] - places[move % 2]
+        places[move % 2 - 1] += 2 * away * np.exp(-(away**2)) / move**2
+    model.set_params(step=1e-12, max_iter=3).fit(X, y)
+    np.testing.assert_allclose(model.prototypes_[:, 0], places, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [1e-6, 1e9])
+def test_a_first_step_that_is_far_too_small_or_large_does_not_matter_for_long(crowded, step):
+    model, X, y = crowded
+    usual = model.set_params(max_iter=60).fit(X, y).objective_path_.min()
+    assert model.set_params(step=step).fit(X, y).objective_path_.min() < 1.05 * usual
+
+
+def test_a_push_that_makes_it_worse_is_not_kept(crowded):
+    model, X, y = crowded
+    best = model.set_params(max_iter=100).fit(X, y).prototypes_
+    model.set_params(start=best, step=1e-12, max_iter=3).fit(X, y)
+    assert model.objective_path_[1:].min() > model.objective_path_[0]
+    np.testing.assert_array_equal(model.prototypes_, best)
+
+
 def test_both_solvers_find_where_the_bumps_are():
     """Targets made of three bumps; the centres are found to a hundredth, the start is some way off."""
     random = np.random.default_rng(3)

@@ -52,3 +52,13 @@ def test_rows_that_are_all_alike_are_chosen_apart():
     assert transductive_design(np.ones((2, 2)), np.arange(2.0), 0).size == 0
     with pytest.raises(ValueError, match="at most 2 rows"):
         transductive_design(np.ones((2, 2)), np.arange(2.0), 3)
+
+
+def test_labels_are_not_spent_on_what_differs_by_less_than_their_noise():
+    """Four situations of 20 rows, in one of which each row differs a little, and a row like no other."""
+    owners = np.append(np.repeat(np.arange(4), 20), 4)
+    little = np.random.default_rng(0).normal(0, 0.1 / 9, (81, 81)) * (owners == 0)[:, None]
+    rows = np.hstack([np.eye(5)[owners], little])
+    chosen = owners[transductive_design(rows @ rows.T, np.arange(81.0), 9)]
+    assert sorted(chosen[:5]) == [0, 1, 2, 3, 4]
+    assert sorted(chosen[5:]) == [0, 1, 2, 3]

@@ -140,7 +140,7 @@ def test_propositions_1_and_2(seed, n, delta_xi, lam, gamma, solver):
     assert len(model.xi_path_) == model.n_iter_ + 1
     residuals = np.abs(y - model.predict(X))
     largest = np.nanmax(np.abs(y))
-    assert residuals[model.labelled_].max() <= model.xi_ + 1e-8 * largest
+    assert residuals[model.labelled_].max() == pytest.approx(model.xi_, abs=1e-8 * largest)
     assert model.optimality_ <= 1e-8
     labelled = ~np.isnan(y)
     np.testing.assert_array_equal(model.labelled_, labelled & (model.removed_at_ == -1))

@@ -78,3 +78,48 @@ def test_labels_that_went_before_count_in_the_share():
     assert outlier_threshold(residuals, 30.0) == 1
     fit = HuberLossRegressor(lam=1e-9, gamma=0.0).fit(np.ones((484, 1)), 30 + residuals)
     assert np.flatnonzero(fit.removed_at_ > 0).tolist() == list(range(0, 484, 11))
+
+
+@pytest.mark.parametrize(("n_wrong", "is_found"), [(15, True), (25, False)])
+def test_like_values_are_compared_with_41_of_them(n_wrong, is_found):
+    """Fifteen wrong labels of like values stand out; where most of these are missed, the model errs."""
+    random = np.random.default_rng(0)
+    predictions, residuals = random.permutation(np.arange(500.0)), random.normal(size=500)
+    wrong = np.abs(predictions - 250) <= n_wrong // 2
+    residuals[wrong] += 8
+    gone = np.abs(residuals) > outlier_threshold(residuals, 500.0, predictions)
+    assert gone[wrong].all() == gone.any() == is_found
+    assert gone[~wrong].sum() <= 2
+
+
+def test_an_error_that_grows_with_the_value_costs_no_labels():
+    """Of counts whose noise grows, few values would else be taken for a line's outliers."""
+    random = np.random.default_rng(0)
+    counts = random.permutation(np.linspace(0, 50, 500))
+    y = counts + np.exp(counts / 15) * random.normal(size=500)
+    X = np.column_stack([counts, np.ones(500)])
+    assert (HuberLossRegressor(lam=1e-9, gamma=0.0).fit(X, y).removed_at_ == -1).all()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_labels_below_0_are_as_large_as_those_above(sign):
+    """A residual of less than a thousandth of them is no annotation error."""
+    y = np.full(100, 10.0)
+    y[3] += 0.008
+    fit = HuberLossRegressor(lam=1e-9, gamma=0.0).fit(np.ones((100, 1)), sign * y)
+    assert (fit.removed_at_ == -1).all()
+
+
+def test_labels_that_a_wrong_one_pulls_the_line_away_from_stay():
+    """Beside 20 rows on a line one is far away and 16 too low: it takes the fitted line off five of them."""
+    x = np.append(np.linspace(0, 1, 20), 3.0)
+    y = 2 * x + np.resize([0.1, -0.1], 21)
+    y[20] -= 16
+    X = np.column_stack([x, np.ones(21)])
+    settings = {"lam": 1e-8, "gamma": 0.0, "delta_xi": 1.6}
+    everything, without = (
+        HuberLossRegressor(**settings, n_refinements=refinements).fit(X, y) for refinements in (0, 1)
+    )
+    beyond = np.abs(y - everything.predict(X)) > everything.xi_ - 1.6
+    assert beyond.sum() > 5
+    assert np.flatnonzero(without.removed_at_ == 1).tolist() == [20]

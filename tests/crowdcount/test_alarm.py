@@ -21,7 +21,7 @@ import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
 from crowdcount.alarm.measuring import open_measuring
 from crowdcount.alarm.training import MAX_CALLED, TEXTURE_WEIGHT, call_errors, column_weights, train_alarm
-from crowdcount.alarm.watching import Alarm, AlarmEvent, open_events, watch
+from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.learning import cache
@@ -151,6 +151,25 @@ def test_wrong_calls_are_named(tmp_path, text, message):
         assigned(tmp_path, text)
 
 
+def test_times_as_files_of_counts_round_them_are_those_of_their_frames(tmp_path):
+    """At 29.97 frames/s, in which a rounded time may lie behind its frame."""
+    times_s = np.arange(10) * 1001 / 30000
+    for k in range(9):
+        text = f"start,end,call\n{round(times_s[k], 6)}s,{round(times_s[k + 1], 6)}s,crowded\n"
+        statements = read_calls(write(tmp_path / "calls.csv", text))
+        calls = assign_calls(statements, np.arange(10), times_s, "calls.csv")
+        np.testing.assert_array_equal(calls.votes, np.where(np.arange(10) == k, 1.0, np.nan))
+
+
+@pytest.mark.parametrize("place", ["2,,", ",0.2s,0.3s"])
+def test_calls_of_what_is_before_the_first_frame_are_named(tmp_path, place):
+    """They are no calls of the last frame."""
+    statements = read_calls(write(tmp_path / "calls.csv", f"frame,start,end,call\n{place},crowded\n"))
+    frames = np.array([4, 8, 12])
+    with pytest.raises(DatasetError, match="line 2: there is no measured frame"):
+        assign_calls(statements, frames, frames / 10, "calls.csv", step=4)
+
+
 def test_errors_of_votes_and_shares():
     votes = np.array([1, 1, 0, 0.5, np.nan, np.nan])
     calls = Calls(votes, np.full(6, 0.5), ((np.array([4, 5]), 0.25),), ("a",))
@@ -183,6 +202,25 @@ def test_what_was_not_seen_counts_for_no_duration():
     assert alarm.update(3600, 3600.0, 1.0) is None
     event = alarm.update(3602, 3602.0, 1.0)
     assert (event.event, event.since_s) == ("raised", 3600.0)
+
+
+@pytest.mark.parametrize("first", range(20))
+def test_so_many_seconds_without_sight_are_an_event_at_any_time(first):
+    """Seconds of frames ten to a second differ by a little less than one, or more."""
+    sight = Sight(1.0, takes_breaks=False)
+    events = [sight.update(k, k / FPS, math.nan) for k in range(first, first + 11)]
+    assert events[:-1] == [None] * 10
+    assert (events[-1].event, events[-1].since_s) == ("blind", first / FPS)
+
+
+def test_a_break_of_so_many_seconds_is_one():
+    sight = Sight(10.0, takes_breaks=True)
+    assert sight.update(0, 0.0, 1.0) is None
+    assert sight.update(1, 9.5, 1.0) is None
+    assert not sight.is_behind_break
+    event = sight.update(2, 19.5, math.nan)
+    assert (event.event, event.since_s) == ("blind", 9.5)
+    assert sight.is_behind_break
 
 
 def test_without_margin_and_durations_every_change_is_an_event():
@@ -283,6 +321,84 @@ def test_a_rush_of_seconds_among_minutes_is_learnt(tmp_path):
     with open_measuring(str(path)) as measuring:
         X = np.stack([frame.features for frame in measuring.frames()])
     np.testing.assert_array_equal(training.model.regressor.values(X) > 0, level > 0)
+
+
+def test_frames_that_operators_disagree_on_crowd_out_no_rush(tmp_path):
+    """Half an hour of doubt, which another feature tells, beside a second that both call too crowded."""
+    n, rush, doubt = 6000, slice(4210, 4222), slice(300, 3300)
+    random = np.random.default_rng(0)
+    level, other = np.full(n, -1.0), np.zeros(n)
+    level[rush], other[doubt] = 1.0, 1.0
+    noise = random.normal(0, 0.1, (n, 2))
+    rows = [f"{k},{level[k] + noise[k, 0]:.4f},{other[k] + noise[k, 1]:.4f}\n" for k in range(n)]
+    path = write(tmp_path / "features.csv", "frame,area,fog\n" + "".join(rows))
+    parts = ((0, doubt.start, "fine", "fine"), (doubt.start, doubt.stop, "crowded", "fine"),
+             (doubt.stop, rush.start, "fine", "fine"), (rush.start, rush.stop, "crowded", "crowded"),
+             (rush.stop, n, "fine", "fine"))  # fmt: skip
+    lines = "".join(",".join(map(str, part)) + "\n" for part in parts)
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "start,end,a,b\n" + lines))
+    assert (training.n_called, training.n_fitted) == (n, MAX_CALLED)
+    values = training.model.regressor.values(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    assert values[0] > 0.9
+    assert values[1] < -0.5
+
+
+def test_of_many_frames_few_take_part_evenly_spread_and_all_are_told(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("crowdcount.alarm.training.MAX_CALLED", 30)
+    monkeypatch.setattr("crowdcount.alarm.training.MAX_UNCALLED", 20)
+    path, level = table
+    words = np.where(level > 0, "crowded", "fine")
+    lines = [f"{k},{words[k]},{'crowded' if k % 10 == 0 else words[k]}\n" for k in range(0, 200, 2)]
+    fitted = []
+
+    class Recorded(BetaSVMClassifier):
+        def fit(self, X, y):
+            fitted.append(y)
+            return super().fit(X, y)
+
+    monkeypatch.setattr("crowdcount.alarm.training.BetaSVMClassifier", Recorded)
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b\n" + "".join(lines)))
+    assert (training.n_called, training.n_silent, training.n_fitted) == (100, 100, 30)
+    assert training.model.facts["fitted_frames"] == 30
+    assert "100 called frames (2 operators), 30 of them evenly spaced" in alarm_report(training, "a.npz")[0]
+    assert {len(y) for y in fitted[:-1]} == {24, 24 + 20}  # without a fifth of those with calls
+    called = fitted[-1][~np.isnan(fitted[-1])]
+    assert [(called == vote).sum() for vote in (0.0, 0.5, 1.0)] == [10, 10, 10]
+    # the level rises and falls thrice: calls change as often where they are taken from all of the table
+    decided = called[called != 0.5]
+    assert np.count_nonzero(np.diff(decided)) == 5
+
+
+def test_calls_that_are_divided_are_not_contradicted(table, tmp_path, monkeypatch):
+    """Even where the alarm believes one side of them."""
+    monkeypatch.setattr("crowdcount.alarm.training.LEAST_GAIN", -1.0)
+    path, level = table
+    divided = np.abs(level) < 0.5
+    lines = []
+    for k in range(200):
+        word = "crowded" if level[k] > 0 else "fine"
+        lines.append(f"{k},{word},{'fine' if divided[k] and word == 'crowded' else word}\n")
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b\n" + "".join(lines)))
+    assert training.belief != "as they are"
+    assert not set(training.doubted) & set(np.flatnonzero(divided & (level > 0)).tolist())
+
+
+@pytest.mark.parametrize(
+    ("rush", "one_block"),
+    [(slice(4780, 4792), True), (slice(1199, 1201), True), (slice(4700, 4900), False)],
+)
+def test_crowded_calls_of_one_block_of_all_frames_or_of_those_that_take_part_are_told(
+    tmp_path, rush, one_block
+):
+    """Of 6000 frames 400 take part: a rush in one block of all may lie in two of these, and vice versa."""
+    level = np.full(6000, -1.0)
+    level[rush] = 1.0
+    noise = np.random.default_rng(0).normal(0, 0.1, 6000)
+    rows = [f"{k},{value:.4f}\n" for k, value in enumerate(level + noise)]
+    path = write(tmp_path / "features.csv", "frame,area\n" + "".join(rows))
+    calls = f"0,{rush.start},fine\n{rush.start},{rush.stop},crowded\n{rush.stop},6000,fine\n"
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "start,end,call\n" + calls))
+    assert training.one_block == one_block
 
 
 def test_more_than_was_ever_called_is_too_crowded(tmp_path):
@@ -889,6 +1005,16 @@ def test_a_change_of_light_neither_raises_nor_clears_an_alarm(changed_clip, alar
     assert not held[-5:].any()
     assert summary.events
     assert not held[[event.frame for event in summary.events]].any()
+
+
+def test_learning_a_change_of_light_is_no_blindness_however_slow_the_camera_is(
+    changed_clip, alarm_file, tmp_path
+):
+    """Of a picture every two seconds, eight of which are learnt from, it takes longer than 10 s."""
+    dimmed = changed_clip(lambda k, image: image // 2 if k >= 45 else image)
+    summary = watch(dimmed, alarm_file[0], str(tmp_path / "e.csv"), fps=0.5)
+    assert summary.undecided > 5
+    assert "blind" not in {event.event for event in summary.events}
 
 
 def test_a_window_without_frames_is_refused_before_the_look_and_nothing_is_left(

@@ -131,6 +131,36 @@ def test_one_broken_day_hardly_moves_the_forecast():
     assert np.abs(made.counts - WAVE).mean() < 1.5
 
 
+def test_days_that_grow_go_on_beyond_all_that_were_counted(monkeypatch):
+    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 1)
+    made = forecast(series_of([(1 + k / 5) * WAVE for k in range(12)]), steps=24)
+    assert np.abs(made.counts - 3.4 * WAVE).mean() < 0.3
+
+
+def test_what_follows_from_the_last_period_is_learnt_though_some_are_broken(monkeypatch):
+    """Of quiet and busy days in turn, three are upside down and twice as busy."""
+    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 1)
+    random = np.random.default_rng(3)
+    curves = [level * WAVE + random.normal(0, 1, 24) for level in np.tile([0.7, 1.3], 12)]
+    for k in (5, 12, 17):
+        curves[k] = 2 * curves[k][::-1]
+    made = forecast(series_of(curves), steps=24)
+    assert np.abs(made.counts - 0.7 * WAVE).mean() < 4
+
+
+def test_a_day_unlike_the_others_makes_wider_intervals():
+    """As it lies outside of what the others promised, so may the next one, by as much."""
+    random = np.random.default_rng(0)
+    curves = [WAVE + random.normal(0, 1, 24) for _ in range(14)]
+    curves[-1] = 2 * WAVE
+    expected = forecast(series_of(curves[:-1]), steps=24).counts  # in the back-test, too
+    made = forecast(series_of(curves), steps=24)
+    assert made.n_tested == 10
+    odd = (curves[-1] - expected) / np.sqrt(expected)
+    half = (made.high - made.counts) / np.sqrt(np.maximum(made.counts, 1))
+    assert half.min() > 1.1 * odd.max()
+
+
 def test_counts_are_averaged_within_steps_and_gaps_are_filled(tmp_path):
     counts = np.repeat(np.tile(WAVE, 6), 4) + np.tile([-1.0, 1.0, 2.0, -2.0], 144)
     counts[4 * 50 : 4 * 53] = np.nan  # three hours that could not be decoded
@@ -184,11 +214,16 @@ def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
     assert "not forecast" not in "\n".join(forecast_report(made, []))
 
 
-def test_a_last_day_with_few_counts_is_told():
+@pytest.mark.parametrize(("n_missing", "share"), [(20, "17%"), (13, "46%")])
+def test_a_last_day_with_few_counts_is_told(n_missing, share):
     curves = np.tile(WAVE, (6, 1))
-    curves[-1, :20] = np.nan
-    with pytest.raises(DatasetError, match="the last period has counts in only 17% of the 24 steps"):
+    curves[-1, :n_missing] = np.nan
+    with pytest.raises(DatasetError, match=f"the last period has counts in only {share} of the 24 steps"):
         forecast(series_of(curves), steps=24)
+    curves[-1, 12:] = WAVE[12:]
+    curves[-1, :12] = np.nan
+    made = forecast(series_of(curves), steps=24)
+    np.testing.assert_allclose(made.counts[12:], WAVE[12:], atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,9 @@ def test_that_nobody_is_there_mostly_tells_no_recording(trained, street, learnt,
     in_two = {"labels": [{"0": 0.0, "1": 0.0, "3": 1.0}, {"2": 0.0, "4": 2.0, "5": 1.0}]}
     assert has_learnt(replace(trained.model, facts=in_two), dataset, table)
     assert has_learnt(replace(trained.model, facts=facts), dataset, table) == is_learnt
+    nobody = {str(number): 0.0 for number in range(6)}
+    empty = replace(dataset, counts=np.zeros(6))
+    assert has_learnt(replace(trained.model, facts={"labels": nobody}), empty, table)
 
 
 def test_another_view_is_told(trained, street, tmp_path):

@@ -218,6 +218,14 @@ def test_frames_without_label_take_part_where_that_is_cheap(clip, street, short_
     assert seen.n_frames == 20
 
 
+@pytest.mark.parametrize(("most", "n_measured"), [(59, 2), (60, 5)])
+def test_what_is_cheap_is_what_is_decoded_for_them_alone(clip, street, monkeypatch, most, n_measured):
+    """Up to the last label 101 frames are decoded anyway, and for the last one without label 60 more."""
+    monkeypatch.setattr(measuring, "MOST_FOR_OTHERS", most)
+    wanted, others = (np.isin(np.arange(N_FRAMES), rows) for rows in ([0, 100], [30, 60, 160]))
+    assert len(measure(dataset_of(clip), wanted, others=others, scene=street.scene).rows) == n_measured
+
+
 def test_images_are_passed_over_too(clip, street, tmp_path, short_warm_up, monkeypatch):
     with open_source(clip) as source:
         for frame in source.frames(end=Position(frame=300)):

@@ -627,6 +627,16 @@ class TestEvaluate:
         assert (evaluation.is_models_scene, evaluation.outside) == (False, 1.0)
         assert "heights are not those in which the model learnt" in "".join(evaluation_report(evaluation))
 
+    @pytest.mark.parametrize("is_moved", [False, True])
+    def test_tells_so_of_few_pictures_of_which_no_empty_scene_can_be_learnt(
+        self, street, trained, tmp_path, is_moved
+    ):
+        for path in sorted(street.frames.iterdir())[:3]:
+            image = cv2.imread(str(path))
+            cv2.imwrite(str(tmp_path / path.name), np.roll(image, (7, -12), (0, 1)) if is_moved else image)
+        evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model, frames="0-2")
+        assert evaluation.camera_moved is is_moved
+
     def test_takes_a_model_or_its_file(self, linear, tmp_path):
         model = train(linear, frames="1-120").model
         file = tmp_path / "m.npz"
@@ -666,6 +676,7 @@ class TestEvaluate:
     def test_a_model_for_any_scene_counts_cells(self, street, cell_model):
         evaluation = evaluate(street.dataset(), cell_model, frames="10-29", scene=street.scene)
         assert np.corrcoef(evaluation.labels, evaluation.predictions)[0, 1] > 0.9
+        assert evaluation.camera_moved is False  # it knows no view
 
     def test_without_labels_is_an_error(self, linear):
         model = train(linear).model

@@ -196,9 +196,8 @@ class TestHeightLineOfBlobs:
         rows = np.linspace(0.45, 0.9, 5) * SIZE[1]
         assert worst_error(estimate, slope, intercept, rows) < 0.1
         assert estimate.reliability > 0.6
-        assert (
-            estimate.smallest < slope * rows[0] + intercept < slope * rows[-1] + intercept < estimate.largest
-        )
+        smallest, largest = slope * rows[[0, -1]] + intercept
+        assert 0.5 * smallest < estimate.smallest < smallest < largest < estimate.largest < 1.6 * largest
 
     def test_many_parts_do_not_pull_it_down(self):
         masks = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(2), 1, 4))
@@ -266,6 +265,40 @@ class TestHeightLineOfBlobs:
         assert worst_error(outvoted, 0.3, 10.0, rows) < 0.1
         assert outvoted.reliability < height_line_of_masks(whole, whole, whole).reliability
 
+    @pytest.mark.parametrize(("times", "height", "width"), [(200, 40.0, 16.0), (20, 32.0, 79.0)])
+    def test_what_flickers_in_one_place_does_not_outvote_the_people(self, times, height, width):
+        """80 people are seen, and 200 times an upright lamp, or 20 times a lying one."""
+        rng = np.random.default_rng(0)
+        people = [moving_blobs(mask) for mask in crowd_masks(0.3, 10.0, 40, rng, people=2)]
+        lamp = np.array([230.0, height, width]) + rng.normal(0, 0.3, (times, 3))
+        estimate = height_line_of_blobs([np.vstack([*people, lamp])], SIZE[1])
+        assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
+        assert estimate.reliability > 0.4
+
+    @pytest.mark.parametrize(("n_small", "slope"), [(8, 0.3), (13, None), (18, 0.9)])
+    def test_a_horizon_in_the_lower_half_takes_more_people(self, n_small, slope):
+        """Eight people are near; farther off six are as tall as on a steep view, others as on a flat one.
+
+        The horizon lies in row 28 or 161 of 240. Where both are about as likely, neither is trusted.
+        """
+        near, far, flat = np.linspace(224, 232, 8), np.linspace(180, 205, 6), np.linspace(180, 205, n_small)
+        feet = np.concatenate([near, far, flat])
+        heights = 60 + (feet - 228) * np.repeat([0.5, 0.3, 0.9], [8, 6, n_small])
+        estimate = height_line_of_blobs([np.column_stack([feet, heights, 0.4 * heights])], 240)
+        if slope is None:
+            assert estimate.reliability < 0.5
+        else:
+            assert estimate.slope == pytest.approx(slope, rel=0.05)
+            assert estimate.reliability > 0.6
+
+    def test_a_threshold_at_which_most_of_what_moves_is_lost_hardly_counts(self):
+        """Of all people it shows a small part of the same shape."""
+        masks = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(9)))
+        whole = np.concatenate([moving_blobs(mask) for mask in masks])
+        small = np.column_stack([whole[:, 0], 0.35 * whole[:, 1:]])
+        estimate = height_line_of_blobs([whole, small, small], 240)
+        assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
+
     def test_few_people_are_less_reliable_than_many(self):
         masks = list(crowd_masks(0.3, 10.0, 30, np.random.default_rng(5), people=2))
         assert height_line_of_masks(masks[:1]).reliability < 0.5 < height_line_of_masks(masks).reliability
@@ -298,8 +331,11 @@ class TestMovingDifferences:
         assert not moving_differences([frame])[0].any()
 
 
-def walking_frames(slope, intercept, n_frames, rng, size_wh=SIZE):
-    """Three people at a time on grey ground, with soft shadows beside their feet."""
+def walking_frames(slope, intercept, n_frames, rng, size_wh=SIZE, colours=(0, 80), reflection=None):
+    """Three people at a time on grey ground, with soft shadows beside their feet.
+
+    `reflection`: of a colour, as tall as the people, below their feet.
+    """
     width, height = size_wh
     ground = np.clip(rng.normal(130, 6, (height, width, 1)) + np.array([0, 4, 8]), 0, 255)
     for _ in range(n_frames):
@@ -310,7 +346,11 @@ def walking_frames(slope, intercept, n_frames, rng, size_wh=SIZE):
             middle = (round(x + 0.5 * tall), round(foot))
             cv2.ellipse(shadow, middle, (round(0.5 * tall), 3), 0, 0, 360, 1, -1)
             image[shadow > 0] *= 0.7
-            draw_person(image, x, foot, tall, rng.integers(0, 80, 3).tolist())
+            if reflection is not None:
+                half = 0.2 * tall
+                cv2.rectangle(image, (round(x - half), round(foot)), (round(x + half), round(foot + tall)),
+                              reflection, -1)  # fmt: skip
+            draw_person(image, x, foot, tall, rng.integers(*colours, 3).tolist())
         yield np.clip(image + rng.normal(0, 2, image.shape), 0, 255).astype(np.uint8)
 
 
@@ -320,6 +360,19 @@ class TestEstimateHeightLine:
         estimate = estimate_height_line(frames)
         assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.1
         assert estimate.reliability > 0.6
+
+    def test_finds_the_line_of_people_who_hardly_stand_out(self):
+        frames = list(walking_frames(0.3, 10.0, 40, np.random.default_rng(6), colours=(165, 175)))
+        estimate = estimate_height_line(frames)
+        assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.15
+        assert estimate.reliability > 0.5
+
+    def test_finds_the_line_of_people_who_are_reflected_on_the_ground(self):
+        frames = list(
+            walking_frames(0.2, 10.0, 40, np.random.default_rng(6), reflection=(170, 174, 178))
+        )
+        estimate = estimate_height_line(frames)
+        assert worst_error(estimate, 0.2, 10.0, np.array([110.0, 180.0])) < 0.15
 
     def test_still_footage_gives_the_typical_line(self):
         rng = np.random.default_rng(7)

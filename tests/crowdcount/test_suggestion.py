@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import load_dataset
-from crowdcount.learning.suggestion import suggest
+from crowdcount.learning.suggestion import chosen_rows, suggest
 from crowdcount.video import open_source
 from samples.make import main as make_clip
 
@@ -30,6 +30,25 @@ def test_rare_situations_are_among_few_frames(make_street, tmp_path):
     assert len(chosen) == 8
     assert np.diff(chosen).min() >= 2
     assert set(chosen) & {21, 22, 31, 33}
+
+
+@pytest.mark.parametrize("view", [0, 1])
+def test_situations_that_one_view_alone_shows_are_each_chosen_once(view):
+    """Four of them, one after the other, whatever the units of the columns are."""
+    kind = np.arange(48) // 12
+    views = np.split(np.arange(8), 2)
+    features = np.zeros((48, 8))
+    features[:, views[view]] = np.eye(4)[kind]
+    for units in (1.0, [1.0, 100.0, 1e-3, 1e-4] * 2):
+        chosen = chosen_rows(features * units, ["1x1_0_0.area"] * 8, views, np.arange(48.0), 4)
+        assert sorted(kind[chosen]) == [0, 1, 2, 3]
+
+
+def test_there_are_twice_as_many_frames_to_choose_among_as_are_chosen(monkeypatch, street):
+    monkeypatch.setattr("crowdcount.learning.suggestion.MAX_CANDIDATES", 20)
+    told = []
+    suggest(str(street.frames), 15, scene=street.scene, progress=lambda *one: told.append(one))
+    assert told[-1] == (30, 30)
 
 
 def test_long_footage_is_thinned_out(monkeypatch, street):

@@ -256,6 +256,12 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
         f"half width of the interval in people, at 10: {found.former_quantile * 10**0.5:.1f} before, "
         f"{found.model.quantile * 10**0.5:.1f} now",
     ]
+    if found.slips:
+        named = (f"frame {one.number} ({one.label:g}, not {one.expected:.1f})" for one in found.slips)
+        lines.append(
+            f"{plural(len(found.slips), 'count')} left out, far from what the others tell: {', '.join(named)}"
+            "; correct what is wrong, or count more such frames"
+        )
     if found.is_learnt:
         lines.append(f"{_LEARNT}: the interval is at least as wide as before; give counts of other frames")
     elif not found.keeps_level:

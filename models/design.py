@@ -39,7 +39,7 @@ def transductive_design(kernel: np.ndarray, places: np.ndarray, size: int, gap: 
     for k in range(size):
         if not free.any():
             free = ~np.isin(np.arange(n), chosen[:k])
-        variances = np.maximum(np.diag(left), 0.0)
+        variances = np.diag(left)
         gains = np.where(free, np.square(left).sum(axis=0) / (variances + NOISE), -1.0)
         best = chosen[k] = np.argmax(gains)
         free &= np.abs(places - places[best]) >= gap

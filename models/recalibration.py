@@ -18,6 +18,13 @@ OFFSET_PRECISION = 0.03
 SCALE_PRECISION = 0.3
 #: Smaller scales are not believed: few labels could turn the counts into a constant, or around.
 LEAST_SCALE = 0.1
+#: A label is a slip that is so many standard deviations of the others from what they tell, and at least so
+#: many of an error at one person; among fewer labels, or if more than this share would be, none is.
+SLIP_DEVIATIONS, LEAST_SLIP, LEAST_LABELS, MOST_SLIPS = 6.0, 3.0, 5, 0.25
+
+
+_PRIOR = np.diag([OFFSET_PRECISION, SCALE_PRECISION])
+_REWEIGHTINGS = 50
 
 
 @dataclass(frozen=True)
@@ -37,15 +44,37 @@ def fit_correction(predictions: np.ndarray, labels: np.ndarray) -> Correction:
 
     The smaller n, the nearer to no change, which is the answer for n = 0.
     """
-    weights = 1.0 / count_scale(predictions)
-    design = np.column_stack([weights, weights * predictions])
-    errors = weights * (labels - predictions)
-    precision = design.T @ design + np.diag([OFFSET_PRECISION, SCALE_PRECISION])
+    weights, design, errors = _problem(predictions, labels)
+    precision = design.T @ design + _PRIOR
     offset, change = np.linalg.solve(precision, design.T @ errors)
     if 1.0 + change < LEAST_SCALE:
         change = LEAST_SCALE - 1.0
         offset = weights @ (errors - change * design[:, 1]) / precision[0, 0]
     return Correction(float(offset), float(1.0 + change))
+
+
+def _problem(predictions, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights (n,) of the labels, design (n, 2) of the correction and errors (n,), in those at one person."""
+    weights = 1.0 / count_scale(predictions)
+    return weights, np.column_stack([weights, weights * predictions]), weights * (labels - predictions)
+
+
+def are_slips(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Which labels (n,) are far from what the others tell of predictions (n,), as 200 typed for 20.
+
+    By the residuals of a correction with Huber's loss (threshold 1, iteratively reweighted least squares),
+    which single labels hardly pull.
+    """
+    if len(labels) < LEAST_LABELS:
+        return np.zeros(len(labels), bool)
+    _, design, errors = _problem(predictions, labels)
+    residuals = errors
+    for _ in range(_REWEIGHTINGS):
+        weighted = design / np.maximum(np.abs(residuals), 1.0)[:, None]
+        residuals = errors - design @ np.linalg.solve(weighted.T @ design + _PRIOR, weighted.T @ errors)
+    sizes = np.abs(residuals)
+    is_slip = sizes > max(LEAST_SLIP, SLIP_DEVIATIONS * 1.4826 * np.median(sizes))
+    return is_slip & (is_slip.mean() <= MOST_SLIPS)
 
 
 def leave_one_out(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:

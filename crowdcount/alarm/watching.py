@@ -105,7 +105,7 @@ class Sight:
     ) -> AlarmEvent | None:
         """Take the next frame's decision value, NaN without one; the event that it brings about, if any."""
         last_s, self._last_s = self._last_s, time_s
-        self.is_behind_break = self.takes_breaks and time_s - last_s >= self.after_s
+        self.is_behind_break = self.takes_breaks and time_s - last_s >= self.after_s - 1e-9
         if not math.isnan(value):
             was_blind, self.is_blind, self._unjudged_since_s = self.is_blind, False, None
             return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None

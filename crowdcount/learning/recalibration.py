@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from models import Correction, CountMetrics, count_metrics, fit_correction, leave_one_out, renewed_quantile
+from models import (
+    Correction,
+    CountMetrics,
+    are_slips,
+    count_metrics,
+    fit_correction,
+    leave_one_out,
+    renewed_quantile,
+)
 from models.recalibration import LEAST_SCALE
 
 from ..model import CounterModel, given_model
@@ -20,6 +28,16 @@ MIN_COUNTS = 3
 #: Counts from a shorter stretch than this share of the footage do not show what the rest is like: intervals
 #: of 90 % then held as little as 45 % of the counts (docs/decisions/2026-11-20-recalibration.md).
 SHORT_STRETCH = 0.25
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A count that is far from what the others tell: the frame, in the data set's own numbering, the count,
+    and what the model, corrected by the others, counts there."""
+
+    number: int
+    label: float
+    expected: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +63,8 @@ class Recalibration:
     is_learnt : bool
         Whether the former model has learnt from most of the counts, which then tell little of its error: the
         interval is at least as wide as before.
+    slips : tuple of Slip
+        Counts that take no part, `models.recalibration.are_slips`.
     seconds : float
     n_lost_labels : int
         Frames with a count that could not be decoded.
@@ -58,6 +78,7 @@ class Recalibration:
     is_local: bool
     camera_moved: bool
     is_learnt: bool
+    slips: tuple[Slip, ...]
     seconds: float
     n_lost_labels: int
 
@@ -103,7 +124,12 @@ def recalibrate(
     model = given_model(model)
     table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
     labels = dataset.counts[table.rows]
+    n_lost = n_lost_labels(dataset, frames, table.rows)
+    is_slip = are_slips(counts, labels)
+    told = zip(dataset.numbers[table.rows[is_slip]], labels[is_slip], counts[is_slip], strict=True)
+    table, counts, labels = table.at(~is_slip), counts[~is_slip], labels[~is_slip]
     correction = fit_correction(counts, labels)
+    slips = tuple(Slip(int(number), float(one), float(correction(count))) for number, one, count in told)
     held_out = leave_one_out(counts, labels)
     before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
     facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
@@ -127,8 +153,9 @@ def recalibrate(
         is_local,
         table.camera_moved,
         is_learnt,
+        slips,
         time.perf_counter() - began,
-        n_lost_labels(dataset, frames, table.rows),
+        n_lost,
     )
 
 

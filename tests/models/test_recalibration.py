@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import Correction, fit_correction, leave_one_out, renewed_quantile
+from models import Correction, are_slips, fit_correction, leave_one_out, renewed_quantile
 from models.recalibration import LEAST_SCALE, OFFSET_PRECISION, SCALE_PRECISION
 
 
@@ -71,3 +71,27 @@ def test_the_interval_is_conformal_or_no_narrower_than_before():
     assert renewed_quantile(predictions[:5], labels[:5], 0.9, 9.0) == 9.0
     assert renewed_quantile(predictions[:5], labels[:5], 0.9, 0.1) == pytest.approx(4 / 5)
     assert renewed_quantile(predictions[:9], labels[:9], 0.9, 9.0) == pytest.approx(8 / 5)
+
+
+@pytest.mark.parametrize("n", [5, 10, 25])
+@pytest.mark.parametrize("wrong", [0.0, 77.0, 400.0, 1e6])
+def test_a_label_far_from_what_the_others_tell_is_a_slip(drifted, n, wrong):
+    predictions, labels = (values[:n].copy() for values in drifted)
+    assert not are_slips(predictions, labels).any()
+    labels[3] = wrong
+    assert np.flatnonzero(are_slips(predictions, labels)).tolist() == [3]
+
+
+def test_few_labels_or_many_odd_ones_are_no_slips(drifted):
+    predictions, labels = (values[:12].copy() for values in drifted)
+    labels[:3] = 500.0
+    assert are_slips(predictions, labels).tolist() == [True] * 3 + [False] * 9
+    assert not are_slips(predictions[:11], labels[:11]).any()  # more than a quarter
+    assert not are_slips(predictions[2:6], labels[2:6]).any()
+
+
+def test_small_errors_are_no_slips_however_alike_the_others_are():
+    predictions = np.full(10, 9.0)
+    for wrong, is_slip in ((17.0, False), (19.0, True)):
+        labels = np.where(np.arange(10) == 4, wrong, 9.0)
+        assert are_slips(predictions, labels).any() == is_slip

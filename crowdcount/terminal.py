@@ -170,6 +170,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         *_interval(training),
         f"chosen by it: {training.setting.description}{_averaged(training)}{_local(training)}",
         *_removed(training),
+        *_local_labels(training.is_local, "error"),
         *([] if training.profile is None else _profile(training.profile)),
         *([] if training.directions is None else _directions(training.directions)),
     ]
@@ -244,8 +245,6 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     """What a recalibration changed, for people."""
     from .learning.jobs import BUNDLED
-    from .learning.recalibration import SHORT_STRETCH
-
     n, level = found.before.n, found.model.level
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
@@ -280,12 +279,18 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
             "tenth alone; check that they are of this camera and of these frames, numbered from 0, or train "
             "on them"
         )
-    if found.is_local:
-        lines.append(
-            f"the counts lie within {SHORT_STRETCH:.0%} of the footage: correction and interval may not hold "
-            "for the rest; spread the counts over it"
-        )
-    return lines
+    return lines + _local_labels(found.is_local, "correction")
+
+
+def _local_labels(are_local: bool, what: str) -> list[str]:
+    from .learning.measuring import SHORT_STRETCH
+
+    if not are_local:
+        return []
+    return [
+        f"the labels lie within {SHORT_STRETCH:.0%} of the footage: {what} and interval may not hold for the "
+        "rest; spread them over it"
+    ]
 
 
 def _directions(fit: "DirectionsFit") -> list[str]:

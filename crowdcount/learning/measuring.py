@@ -1,5 +1,6 @@
 """Measuring the frames of a data set: the features that a counter is trained on and judged by."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -36,6 +37,9 @@ MOST_COPIES = 200
 _GOLDEN = 0.618034
 #: Frames without a label take part in a training if no more than so many are decoded for them alone.
 MOST_FOR_OTHERS = 20_000
+#: Labels from a shorter stretch than this share of the footage do not show what the rest is like: intervals
+#: of 90 % then held as little as 45 % of the counts (docs/decisions/2026-11-20-recalibration.md).
+SHORT_STRETCH = 0.25
 #: Is told how many frames are measured, and of how many.
 Progress = Callable[[int, int], None]
 
@@ -430,3 +434,17 @@ def check_labels(counts: np.ndarray, least: int, name: str) -> None:
             f"expected {least} or more labelled frames that can be decoded, found {n_labels} in "
             f"{name} among those asked for; label more frames"
         )
+
+
+def lie_in_one_stretch(dataset: Dataset, rows: np.ndarray) -> bool:
+    """Whether rows (k,) lie within `SHORT_STRETCH` of a data set, as far as it is known how long that is."""
+    return _has_row(dataset, math.ceil((np.ptp(rows) + 1) / SHORT_STRETCH))
+
+
+def _has_row(dataset: Dataset, row: int) -> bool:
+    """Whether a data set is known to have a row; what a video states of its length does not tell."""
+    if dataset.source is not None:
+        with dataset.open_footage() as source:
+            if source.info.kind == "file":
+                return bool(source.landmarks([row]))
+    return row < len(dataset.numbers)

@@ -1,6 +1,5 @@
 """Correcting a model by a few new counts: of a camera that has drifted, or of one that it never saw."""
 
-import math
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -21,13 +20,18 @@ from models.recalibration import LEAST_SCALE
 from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
-from .measuring import Progress, counts_by_number, counts_of, has_learnt, learnt_counts, n_lost_labels
+from .measuring import (
+    Progress,
+    counts_by_number,
+    counts_of,
+    has_learnt,
+    learnt_counts,
+    lie_in_one_stretch,
+    n_lost_labels,
+)
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
-#: Counts from a shorter stretch than this share of the footage do not show what the rest is like: intervals
-#: of 90 % then held as little as 45 % of the counts (docs/decisions/2026-11-20-recalibration.md).
-SHORT_STRETCH = 0.25
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Recalibration:
         Half width of the former model's interval at these counts, in units of `models.intervals.count_scale`;
         of a model for any scene, where person heights are known.
     is_local : bool
-        Whether all counts lie within `SHORT_STRETCH` of the footage, as far as that is known.
+        Whether all counts `lie_in_one_stretch` of the footage, as far as that is known.
     camera_moved : bool
         Whether the footage shows another view than the former model knows.
     is_learnt : bool
@@ -143,7 +147,7 @@ def recalibrate(
         scene=table.scene,
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
-    is_local = _has_row(dataset, math.ceil((np.ptp(table.rows) + 1) / SHORT_STRETCH))
+    is_local = lie_in_one_stretch(dataset, table.rows)
     return Recalibration(
         corrected,
         correction,
@@ -157,12 +161,3 @@ def recalibrate(
         time.perf_counter() - began,
         n_lost,
     )
-
-
-def _has_row(dataset: Dataset, row: int) -> bool:
-    """Whether a data set is known to have a row; what a video states of its length does not tell."""
-    if dataset.source is not None:
-        with dataset.open_footage() as source:
-            if source.info.kind == "file":
-                return bool(source.landmarks([row]))
-    return row < len(dataset.numbers)

@@ -32,7 +32,9 @@ from .measuring import (
     counts_by_number,
     counts_of,
     has_learnt,
+    lie_in_one_stretch,
     n_lost_labels,
+    selected,
 )
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .recordings import joined, measure_recordings
@@ -85,6 +87,8 @@ class Training:
         Of the cells' regressions, whose sum is mixed with the whole's count; None without dots or boxes,
         or where they did not lower the error.
     removed : tuple of RemovedLabel
+    is_local : bool
+        Whether all labels `lie_in_one_stretch` of the one recording, as far as that is known.
     seconds : float
     n_lost_labels : int
         Frames with a label that could not be decoded.
@@ -102,6 +106,7 @@ class Training:
     n_averaged: int
     local: HuberLossSetting | None
     removed: tuple[RemovedLabel, ...]
+    is_local: bool
     seconds: float
     n_lost_labels: int
     profile: ProfileFit | None = None
@@ -193,8 +198,8 @@ def train(
     Raises
     ------
     DatasetError
-        When there are too few labels (or, for RBF kernels, too many, or several recordings), the frames asked
-        for are not there, or recordings do not go together.
+        When there are too few labels (or, for RBF kernels, too many, or several recordings) or all are alike,
+        the frames asked for are not there, or recordings do not go together.
     ValueError
         When there is no such regressor, kernel or target, the regressor does not take the kernel, or the
         level is no share.
@@ -221,6 +226,7 @@ def train(
                 f"{one.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
                 "dots (--counts) or on boxes (--mot)"
             )
+    _check_variety(np.concatenate([one.counts[selected(one, frames)] for one in datasets]))
     began = time.perf_counter()
     tables = measure_recordings(
         datasets,
@@ -290,6 +296,7 @@ def train(
         n_averaged,
         best.local,
         fitting.removed(fitted, best.predictions),
+        len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
         time.perf_counter() - began,
         n_lost,
         profile,
@@ -366,6 +373,16 @@ def evaluate(
         time.perf_counter() - began,
         n_lost_labels(dataset, frames, table.rows),
     )
+
+
+def _check_variety(counts: np.ndarray) -> None:
+    """DatasetError where all counts (n,), NaN where unlabelled, are alike."""
+    counts = counts[np.isfinite(counts)]
+    if len(counts) >= MIN_LABELS and np.ptp(counts) == 0:
+        raise DatasetError(
+            f"all {len(counts)} labels are {counts[0]:g}, and so would be every count; label frames of fewer "
+            "or more people too"
+        )
 
 
 def _check_choice(name: str, found: str, known: Iterable[str]) -> None:

@@ -44,12 +44,12 @@ PERSONS = "--person 80,50,20 --person 80,110,40"
 
 
 def street(n_frames):
-    """Frames of a street that up to three people cross, each with their number."""
+    """Frames of a street that two or three people cross, each with their number."""
     rng = np.random.default_rng(0)
     ground = rng.integers(150, 200, (SIZE_WH[1], SIZE_WH[0], 3), np.uint8)
     for k in range(n_frames):
         frame = cv2.add(ground, rng.integers(0, 8, ground.shape, np.uint8))
-        present = [i for i in range(3) if (k // 7 + i) % 3]
+        present = [i for i in range(3) if (k // 7 + i) % 4]
         for i in present:
             x, foot = (20 + 40 * i + 3 * k) % 150, 60 + 20 * i
             tall = foot // 3
@@ -665,8 +665,10 @@ class TestTrainAndEvaluate:
         code, stdout, _ = run("evaluate ../street.avi --counts nobody.csv -m ../model.npz --json")
         assert code == 0
         assert json.loads(stdout)["mre"] is None
+        code, stdout, _ = run("evaluate ../street.avi --counts nobody.csv -m ../model.npz")
+        assert "MRE unknown (nobody in any frame)" in stdout
 
-    def test_counts_of_nobody_are_taken(self, run):
+    def test_counts_of_nobody_correct_a_model_but_teach_none(self, run):
         Path("nobody.csv").write_text("frame,count\n0,0\n15,0\n39,0\n")
         recalibrate = "recalibrate ../model.npz ../street.avi --counts nobody.csv -o day.npz"
         code, stdout, _ = run(f"{recalibrate} --json")
@@ -675,9 +677,10 @@ class TestTrainAndEvaluate:
         assert load_model("day.npz").facts["recalibration"]["leave_one_out"]["mre"] is None
         features = np.random.default_rng(0).random((30, len(UCSD_FEATURES)))
         np.savez("features.npz", features=features, count_total=np.zeros(30))
-        code, stdout, _ = run("train features.npz -m night.npz")
-        assert code == 0
-        assert "MRE unknown (nobody in any frame)" in stdout
+        code, _, stderr = run("train features.npz -m night.npz")
+        assert code == 1
+        assert "all 30 labels are 0, and so would be every count" in stderr
+        assert not Path("night.npz").exists()
 
     def test_pruned_labels_are_listed(self, run):
         rng = np.random.default_rng(1)

@@ -266,7 +266,7 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     assert content["offset"] == correction["offset"]
     (tmp_path / "few.csv").write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(20, 28)))
     result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "-q")
-    assert "the counts lie within 25% of the footage" in result.stdout
+    assert "the labels lie within 25% of the footage: correction and interval may not hold" in result.stdout
 
 
 def test_what_share_of_the_footage_has_counts_is_not_told_by_the_length_that_it_states(tmp_path):

@@ -273,6 +273,23 @@ class TestTrain:
         with pytest.raises(DatasetError, match="found 5"):
             train(linear, frames="1-5")
 
+    def test_labels_that_are_all_alike_are_an_error(self, linear):
+        """As of an empty yard: every frame would be counted the same, in an interval of no width."""
+        same = replace(linear, counts=np.where(np.arange(200) < 120, 9.0, np.nan))
+        with pytest.raises(DatasetError, match="all 120 labels are 9, and so would be every count; label"):
+            train(same)
+        with pytest.raises(DatasetError, match="all 20 labels are 9"):
+            train(replace(same, counts=np.where(np.arange(200) < 100, 9.0, linear.counts)), frames="1-20")
+
+    @pytest.mark.parametrize(
+        ("frames", "is_local"), [("1-49", True), ("1-51", False), ("1-20,90-120", False)]
+    )
+    def test_labels_of_one_stretch_are_told(self, linear, frames, is_local):
+        training = train(linear, frames=frames)
+        assert training.is_local == is_local
+        told = "the labels lie within 25% of the footage: error and interval may not hold"
+        assert (told in "".join(training_report(training, "m.npz"))) == is_local
+
     def test_labels_of_frames_that_do_not_decode_do_not_count(self, make_street, tmp_path):
         street = make_street(tmp_path, n_frames=14, labelled=slice(0, 11))
         for k in (1, 5, 6, 7, 8, 9, 10):

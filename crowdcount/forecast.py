@@ -297,6 +297,12 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
                            f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
                            "--period")  # fmt: skip
     if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
+        if between_s > step_s:
+            fit = max(2, int(period_s / between_s))
+            raise DatasetError(
+                f"the counts are {length_text(between_s)} apart, too far for {steps} steps in "
+                f"{length_text(period_s)}; choose --steps {fit}, or a longer --period"
+            )
         raise DatasetError(f"the last period has counts in only {observed:.0%} of the {is_open.sum()} steps "
                            "in which most periods have some; count what is missing, or give counts up to an "
                            "earlier end")  # fmt: skip

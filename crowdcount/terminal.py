@@ -357,7 +357,7 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
     """What the training of an alarm found, for people."""
     shared = f", {training.n_shared} more in stretches with a share" if training.n_shared else ""
     is_thinned = training.n_fitted < training.n_called + training.n_shared
-    thinned = f", {training.n_fitted} of them evenly spaced," if is_thinned else ""
+    thinned = f", {training.n_fitted} of them evenly spaced in each kind," if is_thinned else ""
     errors = [
         text.format(error)
         for text, error in (

@@ -315,7 +315,7 @@ def test_a_rush_of_seconds_among_minutes_is_learnt(tmp_path):
     training = train_alarm(str(path), write(tmp_path / "calls.csv", "start,end,call\n" + calls))
     assert (training.n_called, training.n_fitted) == (n, MAX_CALLED)
     assert training.one_block
-    assert "trained on 6000 called frames (1 operator), 400 of them evenly spaced, in" in (
+    assert "trained on 6000 called frames (1 operator), 400 of them evenly spaced in each kind, in" in (
         alarm_report(training, "a.npz")[0]
     )
     with open_measuring(str(path)) as measuring:
@@ -360,7 +360,8 @@ def test_of_many_frames_few_take_part_evenly_spread_and_all_are_told(table, tmp_
     training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b\n" + "".join(lines)))
     assert (training.n_called, training.n_silent, training.n_fitted) == (100, 100, 30)
     assert training.model.facts["fitted_frames"] == 30
-    assert "100 called frames (2 operators), 30 of them evenly spaced" in alarm_report(training, "a.npz")[0]
+    told = "100 called frames (2 operators), 30 of them evenly spaced in each kind"
+    assert told in alarm_report(training, "a.npz")[0]
     assert {len(y) for y in fitted[:-1]} == {24, 24 + 20}  # without a fifth of those with calls
     called = fitted[-1][~np.isnan(fitted[-1])]
     assert [(called == vote).sum() for vote in (0.0, 0.5, 1.0)] == [10, 10, 10]

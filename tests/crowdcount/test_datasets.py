@@ -352,6 +352,10 @@ class TestCountsFile:
             with pytest.raises(DatasetError, match="expected the numbers of frames, found"):
                 dataset.select(mask)
 
+    def test_numbers_of_frames_as_pandas_writes_them_beside_a_gap(self, clip, tmp_path):
+        labels = write(tmp_path / "labels.csv", "frame,count", "3.0,2", "11.,1")
+        assert np.flatnonzero(np.isfinite(load_dataset(clip, counts=labels).counts)).tolist() == [3, 11]
+
     def test_image_folder_and_pattern(self, tmp_path):
         draw_images(tmp_path / "images", [f"img{k}.png" for k in range(5)])
         labels = write(tmp_path / "labels.csv", "frame,count", "4,1")

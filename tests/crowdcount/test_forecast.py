@@ -214,6 +214,13 @@ def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
     assert "not forecast" not in "\n".join(forecast_report(made, []))
 
 
+def test_steps_far_shorter_than_the_time_between_counts_are_told_with_those_that_are_not():
+    series = series_of(np.tile(WAVE, (6, 1)))
+    told = "the counts are 1 h apart, too far for 240 steps in 1 d; choose --steps 24, or a longer --period"
+    with pytest.raises(DatasetError, match=told):
+        forecast(series, steps=240)
+
+
 @pytest.mark.parametrize(("n_missing", "share"), [(20, "17%"), (13, "46%")])
 def test_a_last_day_with_few_counts_is_told(n_missing, share):
     curves = np.tile(WAVE, (6, 1))
@@ -303,7 +310,7 @@ def test_wrong_files_are_named(tmp_path):
     with pytest.raises(DatasetError, match=r"found 1\.73e\+11 from 0 to 3600 s; correct these times"):
         forecast(whole, 1e-6, 24)
     sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
-    with pytest.raises(DatasetError, match=r"only 4% of the 48 steps"):
+    with pytest.raises(DatasetError, match=r"12 h apart, too far for 48 steps in 1 d; choose --steps 2"):
         forecast(sparse)
     day = series_of([np.ones(86_400)], step_s=1.0)
     with pytest.raises(DatasetError, match=r"at most 5,000 periods of 1 s, found 1 d of them"):

@@ -256,7 +256,8 @@ def _number(text: str, expected: str, least: float = -LARGEST) -> float:
 
 
 def _integer(text: str, expected: str, least: int) -> int:
-    value = int(text) if re.fullmatch(r"\s*\d{1,15}\s*", text, re.ASCII) else -1
+    whole = re.fullmatch(r"\s*(\d{1,15})(\.0*)?\s*", text, re.ASCII)  # 12.0: columns with a gap, by pandas
+    value = int(whole[1]) if whole else -1
     if value < least:
         raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
     return value

@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 LISTED_LABELS = 20
 #: What is told of counts by a model of one camera in another region, or with other person heights.
 OTHER_SCENE = (
-    "the region or the person heights are not those in which the model learnt, and counts are not to be "
-    "relied on: leave --scene out, or train or recalibrate with it"
+    "the region or the person heights are not those in which the model learnt, and what it tells is not to "
+    "be relied on: leave --scene out, or train with it"
 )
 _LEARNT = "the model has learnt from most of these counts"
 _OTHER_VIEW = "the footage shows another view than the model was trained on, as of a camera that was moved"
@@ -403,6 +403,8 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
     times = "once" if raised == 1 else f"{raised} times"
     still = ", and still raised at the end" if summary.is_up else ""
     lines = [f"{plural(summary.frames, 'frame')} looked at, alarm raised {times}{still}"]
+    if not summary.is_models_scene:
+        lines.append(f"  {OTHER_SCENE}")
     if summary.undecided:
         lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
     if summary.flags:

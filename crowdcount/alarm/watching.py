@@ -120,7 +120,8 @@ class Sight:
 @dataclass
 class AlarmSummary:
     """What watching came to: frames that were looked at, those that could not be judged, the number of frames
-    with each flag, events, whether the alarm is still raised, and the wall-clock time of the first frame.
+    with each flag, events, whether the alarm is still raised, the wall-clock time of the first frame, and
+    whether the scene is that in which the alarm learnt, `CounterModel.is_for`.
     """
 
     frames: int = 0
@@ -130,6 +131,7 @@ class AlarmSummary:
     is_up: bool = False
     start_time: datetime | None = None
     seconds: float = 0.0
+    is_models_scene: bool = True
 
 
 def watch(
@@ -184,6 +186,7 @@ def watch(
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
+        summary.is_models_scene = measuring.scene is None or loaded.is_for(measuring.scene)
         learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
         sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)
         summary.start_time = start_time or measuring.opened

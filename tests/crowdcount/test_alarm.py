@@ -28,7 +28,7 @@ from crowdcount.learning import cache
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.scene import load_scene
-from crowdcount.terminal import alarm_report
+from crowdcount.terminal import alarm_report, alarm_summary
 from crowdcount.video import Position
 from models import BetaSVMClassifier
 from tests.crowdcount.numbered_frames import write_encoded
@@ -448,6 +448,18 @@ def test_the_model_decides_as_the_machine_that_was_fitted(clip, tmp_path, monkey
     with open_measuring(str(path), scene=load_scene(scene)) as measuring:
         rows = [frame.features for frame in measuring.frames()]
     np.testing.assert_allclose(training.model.regressor.values(np.stack(rows)), fitted[-1], atol=1e-9)
+
+
+def test_another_scene_than_the_alarm_learnt_in_is_told(clip, alarm_file, tmp_path):
+    own = load_scene(clip[2])
+    width, height = own.size_wh
+    own.redrawn([((0, 0), (width / 2, 0), (width / 2, height), (0, height))]).save(tmp_path / "half.json")
+    for scene, is_own in (None, True), (clip[2], True), (tmp_path / "half.json", False):
+        options = {"scene": scene, "end": Position(frame=3)}
+        summary = watch(str(clip[0]), alarm_file[0], str(tmp_path / "e.csv"), **options)
+        assert summary.is_models_scene == is_own
+        told = "\n".join(alarm_summary(summary, []))
+        assert ("heights are not those in which the model learnt" in told) == (not is_own)
 
 
 def test_few_crowded_calls_weigh_as_much_as_many_fine_ones(tmp_path):

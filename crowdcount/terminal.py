@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from .learning.fitting import RemovedLabel
     from .learning.profile_training import ProfileFit
     from .learning.recalibration import Recalibration
-    from .learning.training import DirectionsFit, Evaluation, Training
+    from .learning.training import DirectionErrors, Evaluation, Training
 
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
@@ -160,6 +160,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
     unused = training.n_unlabelled and not training.setting.takes_unlabelled
     labels = [count for learnt in training.model.facts["labels"] for count in learnt.values()]
+    directions = training.directions
     unlabelled = f"{training.n_unlabelled} unlabelled frames{' (not used)' if unused else ''}"
     return [
         f"{model_path}: trained on {metrics.n} labelled ({min(labels):g} to {max(labels):g} people) "
@@ -172,7 +173,7 @@ def training_report(training: "Training", model_path: str) -> list[str]:
         *_removed(training),
         *_local_labels(training.is_local, "error"),
         *([] if training.profile is None else _profile(training.profile)),
-        *([] if training.directions is None else _directions(training.directions)),
+        *([] if directions is None else _directions(directions.errors, ", cross-validated")),
     ]
 
 
@@ -222,6 +223,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
         f"{plural(evaluation.metrics.n, 'labelled frame')} in {evaluation.seconds:.1f} s",
         *_lost(evaluation.n_lost_labels),
         _metrics(evaluation.metrics),
+        *([] if evaluation.directions is None else _directions(evaluation.directions)),
     ]
     if not math.isnan(evaluation.coverage):
         lines.append(
@@ -293,9 +295,9 @@ def _local_labels(are_local: bool, what: str) -> list[str]:
     ]
 
 
-def _directions(fit: "DirectionsFit") -> list[str]:
-    named = (("right-moving", fit.right), ("left-moving", fit.left), ("their sum", fit.both))
-    return [f"{name}, cross-validated: {_metrics(metrics)}" for name, metrics in named]
+def _directions(errors: "DirectionErrors", how: str = "") -> list[str]:
+    named = (("right-moving", errors.right), ("left-moving", errors.left), ("their sum", errors.both))
+    return [f"{name}{how}: {_metrics(metrics)}" for name, metrics in named]
 
 
 def _profile(fit: "ProfileFit") -> list[str]:

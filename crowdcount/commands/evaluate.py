@@ -33,6 +33,8 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
             "n_lost_labels": evaluation.n_lost_labels,
             "seconds": evaluation.seconds,
         }
+        if evaluation.directions is not None:
+            facts["directions"] = evaluation.directions.facts()
         print_result(json_line(facts))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

@@ -69,7 +69,7 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
         if training.profile is not None:
             facts["profile"] = training.profile.facts()
         if training.directions is not None:
-            facts["directions"] = training.directions.facts()
+            facts["directions"] = training.directions.errors.facts()
         print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
     else:
         print_result("\n".join(training_report(training, model)))

@@ -39,11 +39,16 @@ def by_direction(dataset: Dataset, scene: Scene, rate: float) -> tuple[Dataset, 
 
 def check_directions(dataset: Dataset) -> None:
     """DatasetError when a data set tells of no frame how many move where."""
-    if dataset.identities is None and (dataset.directed is None or not _tells_both(dataset).any()):
+    if not tells_directions(dataset):
         raise DatasetError(
             f"{dataset.name} does not tell who moves where; give tracks (--mot), or --counts with the "
             "columns frame,count,right,left, filled in"
         )
+
+
+def tells_directions(dataset: Dataset) -> bool:
+    """Whether a data set tells of any frame how many move where."""
+    return dataset.identities is not None or (dataset.directed is not None and _tells_both(dataset).any())
 
 
 def _tells_both(dataset: Dataset) -> np.ndarray:

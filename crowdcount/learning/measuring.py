@@ -126,6 +126,7 @@ def counts_of(
     least: int,
     *,
     scene: Scene | None = None,
+    directions: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[FeatureTable, np.ndarray]:
@@ -135,7 +136,7 @@ def counts_of(
     -------
     FeatureTable, (k,) float64
         The rows that could be decoded, and their counts, each steadied by the frames around it, as in
-        `crowdcount.counting`.
+        `crowdcount.counting`. In `directed`, if `directions` are asked for, are these frames too.
     """
     asked = selected(dataset, frames)
     wanted = asked & np.isfinite(dataset.counts)
@@ -143,7 +144,10 @@ def counts_of(
     seen = wanted.copy()
     seen[asked.argmax()] = True  # counting begins there too
     scene = model.scene if scene is None else scene.knowing(model.scene)
-    table = measure(dataset, seen, scene=scene, model=model, cache=cache, progress=progress)
+    table = measure(
+        dataset, seen, scene=scene, model=model, directions=directions, cache=cache, progress=progress
+    )
+    directed = table.directed
     if table.times_s is None:
         counts = model.predict(table.features)
     else:
@@ -153,7 +157,7 @@ def counts_of(
     labelled = wanted[table.rows]
     table, counts = table.at(labelled), counts[labelled]
     check_labels(dataset.counts[table.rows], least, dataset.name)
-    return replace(table, camera_moved=table.shows_another_view(scene)), counts
+    return replace(table, directed=directed, camera_moved=table.shows_another_view(scene)), counts
 
 
 def measure(
@@ -184,7 +188,7 @@ def measure(
         take the rows besides that steady the counts of those that are wanted; for one that counts in any
         scene, features are (n, n_cells, d). By default, measure for a model to be trained.
     directions : bool
-        Measure what moves right and left too, for a model to be trained.
+        Measure what moves right and left too.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
     cache, progress
@@ -224,7 +228,7 @@ def measure(
         if model is None:
             step, pipeline = 1, Pipeline(scene, rate, directions=directions)
         else:
-            step, pipeline = stride(rate), make_pipeline(model, scene, rate)
+            step, pipeline = stride(rate), make_pipeline(model, scene, rate, directions)
             wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
         columns = pipeline.quantity_names if per_cell else pipeline.schema.names
         if model is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from features.motion import LOW_RATE_FPS
 from models import (
     BlockedKFold,
     CountMetrics,
@@ -21,8 +22,9 @@ from models.kernels import DUAL_ROWS
 from ..errors import DatasetError
 from ..model import CounterModel, given_model
 from ..scene import Scene
+from ..smoothing import smoothed
 from .datasets import Dataset
-from .directions import by_direction
+from .directions import by_direction, tells_directions
 from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel
 from .local_counts import local_counts
 from .measuring import (
@@ -46,25 +48,46 @@ TARGETS = ("count", "profile")
 
 
 @dataclass(frozen=True, eq=False)
+class DirectionErrors:
+    """Errors of the counts of right- and left-moving people.
+
+    Attributes
+    ----------
+    right, left, both : CountMetrics
+        Of each, and of their sum as the number of people who move.
+    """
+
+    right: CountMetrics
+    left: CountMetrics
+    both: CountMetrics
+
+    @classmethod
+    def of(cls, labels: np.ndarray, predictions: np.ndarray) -> "DirectionErrors":
+        """Of labels and predictions (2, n), NaN where unlabelled or unknown."""
+        known = np.isfinite(labels + predictions).all(axis=0)
+        labels, predictions = labels[:, known], predictions[:, known]
+        both = count_metrics(labels.sum(axis=0), predictions.sum(axis=0))
+        return cls(*map(count_metrics, labels, predictions), both)
+
+    def facts(self) -> dict:
+        """JSON-able."""
+        return {name: asdict(getattr(self, name)) for name in ("right", "left", "both")}
+
+
+@dataclass(frozen=True, eq=False)
 class DirectionsFit:
-    """Trained counts of right- and left-moving people, with their held-out errors.
+    """Trained counts of right- and left-moving people.
 
     Attributes
     ----------
     predictors : (CountPredictor, CountPredictor)
         Of right-moving people and of left-moving ones.
-    right, left, both : CountMetrics
-        Blocked cross-validation error of each, and of their sum as the number of people who move.
+    errors : DirectionErrors
+        By blocked cross-validation.
     """
 
     predictors: tuple[CountPredictor, CountPredictor]
-    right: CountMetrics
-    left: CountMetrics
-    both: CountMetrics
-
-    def facts(self) -> dict:
-        """What is known of the training, JSON-able."""
-        return {name: asdict(getattr(self, name)) for name in ("right", "left", "both")}
+    errors: DirectionErrors
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +162,9 @@ class Evaluation:
     seconds : float
     n_lost_labels : int
         Frames with a label that could not be decoded.
+    directions : DirectionErrors or None
+        In the frames whose motion is known, where the model counts right- and left-moving people and the
+        labels tell them.
     """
 
     metrics: CountMetrics
@@ -153,6 +179,7 @@ class Evaluation:
     is_models_scene: bool
     seconds: float
     n_lost_labels: int
+    directions: DirectionErrors | None
 
 
 def train(
@@ -281,7 +308,7 @@ def train(
             "averaged": n_averaged,
             "local": None if best.local is None else asdict(best.local),
             **({} if profile is None else {"profile": profile.facts()}),
-            **({} if directed is None else {"directions": directed.facts()}),
+            **({} if directed is None else {"directions": directed.errors.facts()}),
         },
         profile=None if profile is None else profile.predictor,
         examples=fitting.examples(fitted, best.setting) if is_rbf else None,
@@ -315,11 +342,7 @@ def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
         labels.append(people.counts[one.rows])
         predictions.append(np.full(len(one.rows), np.nan))
         predictions[-1][fitting.labelled] = best.predictions
-    right, left, both = (
-        count_metrics(label, np.nan_to_num(prediction))
-        for label, prediction in zip([*labels, sum(labels)], [*predictions, sum(predictions)], strict=True)
-    )
-    return DirectionsFit(tuple(predictors), right, left, both)
+    return DirectionsFit(tuple(predictors), DirectionErrors.of(np.array(labels), np.array(predictions)))
 
 
 def _fit_profile(dataset: Dataset, table: FeatureTable) -> ProfileFit:
@@ -354,7 +377,10 @@ def evaluate(
     """
     began = time.perf_counter()
     model = given_model(model)
-    table, predictions = counts_of(model, dataset, frames, 1, scene=scene, cache=cache, progress=progress)
+    directions = model.directions is not None and tells_directions(dataset) and _shows_motion(dataset)
+    table, predictions = counts_of(
+        model, dataset, frames, 1, scene=scene, directions=directions, cache=cache, progress=progress
+    )
     labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
@@ -372,7 +398,28 @@ def evaluate(
         is_models_scene,
         time.perf_counter() - began,
         n_lost_labels(dataset, frames, table.rows),
+        _direction_errors(model, dataset, table) if directions else None,
     )
+
+
+def _shows_motion(dataset: Dataset) -> bool:
+    if dataset.source is None:
+        return False
+    with dataset.open_footage() as source:
+        return source.info.rate >= LOW_RATE_FPS
+
+
+def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable) -> DirectionErrors:
+    """In the rows of a table of `counts_of`, as `crowdcount.counting` counts them."""
+    labels, predictions = [], []
+    people = by_direction(dataset, table.scene, table.rate)
+    for side, labelled, predictor in zip(table.directed, people, model.directions, strict=True):
+        counts = np.full(len(side.rows), np.nan)
+        counts[side.estimated] = predictor.predict(side.features[side.estimated])
+        is_asked = np.isin(side.rows, table.rows)
+        predictions.append(smoothed(side.times_s, counts, table.rate)[is_asked])
+        labels.append(labelled.counts[side.rows[is_asked]])
+    return DirectionErrors.of(np.array(labels), np.array(predictions))
 
 
 def _check_variety(counts: np.ndarray) -> None:

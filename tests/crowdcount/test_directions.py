@@ -289,6 +289,31 @@ class TestCounting:
         for side, found in zip(truth, np.array([(row.right, row.left) for row in rows]).T, strict=True):
             assert np.corrcoef(found, side)[0, 1] > 0.8
 
+    def test_evaluation_tells_their_errors_as_they_are_counted(self, clip, trained, truth):
+        every = ["evaluate", clip, *labels_of(clip), "-m", trained[0]]
+        told = json.loads(run(*every, "--json").stdout)["directions"]
+        with open_counting(clip, model=trained[0], directions=True) as counting:
+            rows = [item.row for item in counting.frames(images=False)]
+        for name, labels in zip(("right", "left"), truth, strict=True):
+            errors = np.abs([getattr(row, name) for row in rows[1:]] - labels[1:])
+            assert told[name]["n"] == N_FRAMES - 1
+            assert told[name]["mae"] == pytest.approx(errors.mean(), abs=1e-6)
+        errors = np.array([row.right + row.left for row in rows]) - np.sum(truth, axis=0)
+        assert told["both"]["mae"] == pytest.approx(np.abs(errors[1:]).mean(), abs=1e-6)
+        part = run(*every, "--frames", "30-59", "--fps", 10.0, "-q").stdout
+        assert [line.split(":")[0] for line in part.splitlines()[2:5]] == [
+            *("right-moving", "left-moving", "their sum")
+        ]
+        assert json.loads(run(*every, "--frames", "30-59", "--json").stdout)["directions"]["left"]["n"] == 30
+
+    def test_evaluation_goes_without_them_where_nobody_told_them(self, clip, trained, tmp_path):
+        counts = tmp_path / "counts.csv"
+        counts.write_text("frame,count\n20,2\n40,3\n")
+        told = json.loads(run("evaluate", clip, "--counts", counts, "-m", trained[0], "--json").stdout)
+        assert "directions" not in told
+        slow = run("evaluate", clip, *labels_of(clip), "-m", trained[0], "--fps", 1.0, "--json")
+        assert "directions" not in json.loads(slow.stdout)
+
     def test_a_rate_too_low_for_motion_is_refused(self, clip, trained, tmp_path):
         result = run(
             "count", clip, "-m", trained[0], "--directions", "--every", 2, "-o", tmp_path / "a.csv", "-q"

@@ -157,7 +157,7 @@ def test_directions_are_of_columns(days, tmp_path):
     halves = [np.column_stack([one.counts // 2, one.counts - one.counts // 2]) for one in videos]
     chosen = [replace(one, directed=half) for one, half in zip(videos, halves, strict=True)]
     training = train(chosen, scene=days[0].scene, directions=True)
-    assert training.directions.both.n > 70
+    assert training.directions.errors.both.n > 70
     with pytest.raises(DatasetError, match="the columns right and left"):
         train([chosen[0], videos[1]], scene=days[0].scene, directions=True)
 

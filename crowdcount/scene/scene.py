@@ -174,8 +174,11 @@ class Scene:
         if not is_one_shape(self.size_wh, other.size_wh):
             return False
         other = other.resized(self.size_wh)
+        if self.roi is other.roi and self.person_height is other.person_height:
+            return True
         has_its_region = np.mean(self.roi != other.roi) <= _ALIKE * np.mean(self.roi)
-        return has_its_region and np.allclose(self.person_height, other.person_height, rtol=_ALIKE)
+        heights, others = self.person_height, other.person_height
+        return has_its_region and bool((np.abs(heights - others) <= _ALIKE * others).all())
 
     def describe(self) -> list[str]:
         """What the scene says and where it is from, one line each, for printing."""

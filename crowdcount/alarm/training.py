@@ -174,10 +174,14 @@ def train_alarm(
     confidence = calls.confidence
     known = confidence[~np.isnan(confidence)]
     if len(known) < MIN_CALLS or known.min() == known.max():
+        alike = ""
+        if len(known) and known.min() == known.max():
+            is_divided = not np.isnan(calls.votes).all() and 0 < known[0] < 1
+            alike = ", on each of which the operators are divided" if is_divided else ", all the same"
         raise DatasetError(
             f"{labels}: expected calls or shares for at least {MIN_CALLS} measured frames, some of them too "
             f"crowded and some fine, found {len(known)} frames"
-            + (", all the same" if len(known) and known.min() == known.max() else "")
+            + alike
             + (f", and {n_unjudged} that cannot be judged" if n_unjudged else "")
             + "; add calls"
         )

@@ -589,6 +589,11 @@ def test_published_tables_are_read(data_dir):
     ("calls", "message"),
     [
         ("frame,call\n" + "".join(f"{k},fine\n" for k in range(50)), "50 frames, all the same; add calls"),
+        (
+            "frame,call,operator\n"
+            + "".join(f"{k},fine,ann\n{k},crowded,ben\n" for k in range(50)),
+            "50 frames, on each of which the operators are divided; add calls",
+        ),
         ("frame,call\n0,fine\n1,crowded\n", "at least 10 measured frames"),
     ],
 )

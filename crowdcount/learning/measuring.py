@@ -188,7 +188,8 @@ def measure(
         take the rows besides that steady the counts of those that are wanted; for one that counts in any
         scene, features are (n, n_cells, d). By default, measure for a model to be trained.
     directions : bool
-        Measure what moves right and left too.
+        Measure what moves right and left too. Where nothing is known of that, there is an error, but with
+        `model` none.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
     cache, progress
@@ -272,7 +273,7 @@ def measure(
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
         table = replace(table, copies=Copies(_by_frame(arrays["copies"]), of))
-    if not directions:
+    if not directions or (model is not None and "directed" not in arrays):
         return table
     if "directed" not in arrays:
         raise DatasetError(f"{dataset.name} shows no motion in so few frames; choose more of them")

@@ -63,7 +63,7 @@ class DirectionErrors:
 
     @classmethod
     def of(cls, labels: np.ndarray, predictions: np.ndarray) -> "DirectionErrors":
-        """Of labels and predictions (2, n), NaN where unlabelled or unknown."""
+        """Of labels and predictions (2, n), NaN where unlabelled or unknown, but not everywhere."""
         known = np.isfinite(labels + predictions).all(axis=0)
         labels, predictions = labels[:, known], predictions[:, known]
         both = count_metrics(labels.sum(axis=0), predictions.sum(axis=0))
@@ -398,7 +398,7 @@ def evaluate(
         is_models_scene,
         time.perf_counter() - began,
         n_lost_labels(dataset, frames, table.rows),
-        _direction_errors(model, dataset, table) if directions else None,
+        _direction_errors(model, dataset, table),
     )
 
 
@@ -409,8 +409,10 @@ def _shows_motion(dataset: Dataset) -> bool:
         return source.info.rate >= LOW_RATE_FPS
 
 
-def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable) -> DirectionErrors:
-    """In the rows of a table of `counts_of`, as `crowdcount.counting` counts them."""
+def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable) -> DirectionErrors | None:
+    """In the rows of a table of `counts_of`, as `crowdcount.counting` counts them; None of no row."""
+    if table.directed is None:
+        return None
     labels, predictions = [], []
     people = by_direction(dataset, table.scene, table.rate)
     for side, labelled, predictor in zip(table.directed, people, model.directions, strict=True):
@@ -419,7 +421,9 @@ def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable
         is_asked = np.isin(side.rows, table.rows)
         predictions.append(smoothed(side.times_s, counts, table.rate)[is_asked])
         labels.append(labelled.counts[side.rows[is_asked]])
-    return DirectionErrors.of(np.array(labels), np.array(predictions))
+    labels, predictions = np.array(labels), np.array(predictions)
+    is_known = np.isfinite(labels + predictions).all(axis=0).any()
+    return DirectionErrors.of(labels, predictions) if is_known else None
 
 
 def _check_variety(counts: np.ndarray) -> None:

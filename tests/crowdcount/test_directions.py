@@ -311,6 +311,8 @@ class TestCounting:
         counts.write_text("frame,count\n20,2\n40,3\n")
         told = json.loads(run("evaluate", clip, "--counts", counts, "-m", trained[0], "--json").stdout)
         assert "directions" not in told
+        first = run("evaluate", clip, *labels_of(clip), "-m", trained[0], "--frames", "0", "--json")
+        assert "directions" not in json.loads(first.stdout)  # before the second frame there is no motion
         slow = run("evaluate", clip, *labels_of(clip), "-m", trained[0], "--fps", 1.0, "--json")
         assert "directions" not in json.loads(slow.stdout)
 

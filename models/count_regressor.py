@@ -5,13 +5,13 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .hlr import HuberLossRegressor
-from .labels import centre_of, check_labels
+from .labels import check_labels, without_slips
 from .precision import precision_weights
 from .predictor import CountPredictor, column_statistics, standardised
 
 
 class CountRegressor(RegressorMixin, BaseEstimator):
-    """Counts from feature rows: columns standardised and clipped, y less `centre_of`, by the labelled rows.
+    """Counts from feature rows: columns standardised and clipped, y centred, all over the labelled rows.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class CountRegressor(RegressorMixin, BaseEstimator):
         y = check_labels(X, y)
         known = ~np.isnan(y)
         mean, scale, low, high = column_statistics(X[known])
-        center = centre_of(y[known])
+        center = float(without_slips(y[known]).mean())
         rows = standardised(X, mean, scale)
         weights = precision_weights(rows[known], y[known]) if self.by_precision else self.column_weights
         self.regressor_ = regressor.fit(rows if weights is None else rows * weights, y - center)

@@ -44,11 +44,12 @@ def check_labels(X: np.ndarray, y, *, all_rows: bool = False) -> np.ndarray:
     return y
 
 
-def centre_of(y: np.ndarray) -> float:
-    """Mean of labels (n,) but for slips, as 1212 typed for 12 among counts of 6 to 16.
+def without_slips(y: np.ndarray) -> np.ndarray:
+    """Labels (n,) but for such as 1212, typed for 12, among counts of 6 to 16.
 
-    What takes its place in a fit is penalised, and one such label moves the mean by as much as people differ.
+    For what a fit takes as given: one of them moves the mean, and multiplies the spread, by more than people
+    differ.
     """
     low, high = np.quantile(y, (0.25, 0.75))
     reach = _FARTHEST * (high - low)
-    return float(y[(y >= low - reach) & (y <= high + reach)].mean())
+    return y[(y >= low - reach) & (y <= high + reach)]

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from models import HuberLossRegressor, RobustKernelRegressor
+from models.labels import without_slips
 
 #: HLR: coef0 of the views' quadratic kernels (x·z / d + coef0)², the larger the more linear, and lam in
 #: proportion to it. A choice between purely linear and quadratic kernels was a toss-up in cross-validation
@@ -318,7 +319,7 @@ def _tube(best: RobustKernelSetting, labels: np.ndarray) -> Iterator[RobustKerne
 
 def _spread(labels: np.ndarray) -> float:
     """Standard deviation of the labels in people, 1 where they do not differ."""
-    return float(labels.std()) or 1.0
+    return float(without_slips(labels).std()) or 1.0
 
 
 #: The questions that cross-validation answers for each regressor, one after the other, by kind of kernels.

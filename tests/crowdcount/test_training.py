@@ -169,6 +169,18 @@ class TestTrain:
             loaded.predict(linear.features), training.model.predict(linear.features)
         )
 
+    @pytest.mark.parametrize("regressor", ["hlr", "r3"])
+    def test_a_slip_of_the_keyboard_changes_no_model(self, linear, regressor):
+        """What is wrong by a hundred times the people is not what the loss, or the centre, goes by."""
+        counts = linear.counts.copy()
+        counts[30] *= 101
+        model, other = (
+            train(replace(linear, counts=labels), regressor=regressor, frames="1-150").model
+            for labels in (linear.counts, counts)
+        )
+        rows = linear.features[150:]
+        np.testing.assert_allclose(other.predict(rows), model.predict(rows), atol=0.3)
+
     def test_of_few_features_good_settings_are_averaged_and_columns_weighted(self, tmp_path):
         """One column follows the count; each of the others did so a little, in one block and then another."""
         rng = np.random.default_rng(3)

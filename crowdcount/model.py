@@ -290,9 +290,10 @@ class CounterModel:
         rows = features.reshape(-1, features.shape[-1])
         return self.regressor.outside_range(rows).reshape(len(features), -1).mean(axis=1)
 
-    def is_for(self, scene: Scene) -> bool:
-        """Whether it counts in a scene: any, or the region and the heights in which it learnt."""
-        return self.per_cell or self.scene is None or scene.is_like(self.scene)
+    def is_for(self, scene: Scene | None) -> bool:
+        """Whether it counts in a scene: any, or the region and the heights in which it learnt. None: of
+        ready-made features."""
+        return self.per_cell or self.scene is None or scene is None or scene.is_like(self.scene)
 
     def is_outside(self, features: np.ndarray) -> np.ndarray:
         """Whether (n,) bool frames are unlike those that it learnt from, so that their count is extrapolated:

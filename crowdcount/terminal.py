@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 #: Removed labels that a report lists.
 LISTED_LABELS = 20
 #: What is told of counts by a model of one camera in another region, or with other person heights.
-OTHER_SCENE = (
+_OTHER_SCENE = (
     "the region or the person heights are not those in which the model learnt, and what it tells is not to "
     "be relied on: leave --scene out, or train with it"
 )
@@ -94,7 +94,7 @@ class Terminal:
             self.say(f"  {line}")
         self.say(f"  measured at {size} pixels, {people}")
         if not counting.is_models_scene:
-            self.say(f"  {OTHER_SCENE}")
+            self.say(f"  {_OTHER_SCENE}")
 
     def finished(self, job: CountJob, summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
@@ -231,7 +231,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
             f"{_percent(evaluation.level)}"
         )
     if not evaluation.is_models_scene:
-        lines.append(OTHER_SCENE)
+        lines.append(_OTHER_SCENE)
     elif evaluation.outside >= 0.01:
         lines.append(
             f"{evaluation.outside:.0%} of the frames are unlike those that the model learnt from, or fuller: "
@@ -247,6 +247,7 @@ def evaluation_report(evaluation: "Evaluation") -> list[str]:
 def recalibration_report(found: "Recalibration", path: str) -> list[str]:
     """What a recalibration changed, for people."""
     from .learning.jobs import BUNDLED
+
     n, level = found.before.n, found.model.level
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
@@ -406,7 +407,7 @@ def alarm_summary(summary: "AlarmSummary", written: list[str]) -> list[str]:
     still = ", and still raised at the end" if summary.is_up else ""
     lines = [f"{plural(summary.frames, 'frame')} looked at, alarm raised {times}{still}"]
     if not summary.is_models_scene:
-        lines.append(f"  {OTHER_SCENE}")
+        lines.append(f"  {_OTHER_SCENE}")
     if summary.undecided:
         lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
     if summary.flags:

@@ -44,19 +44,19 @@ def fit_correction(predictions: np.ndarray, labels: np.ndarray) -> Correction:
 
     The smaller n, the nearer to no change, which is the answer for n = 0.
     """
-    weights, design, errors = _problem(predictions, labels)
+    design, errors = _problem(predictions, labels)
     precision = design.T @ design + _PRIOR
     offset, change = np.linalg.solve(precision, design.T @ errors)
     if 1.0 + change < LEAST_SCALE:
         change = LEAST_SCALE - 1.0
-        offset = weights @ (errors - change * design[:, 1]) / precision[0, 0]
+        offset = design[:, 0] @ (errors - change * design[:, 1]) / precision[0, 0]
     return Correction(float(offset), float(1.0 + change))
 
 
-def _problem(predictions, labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights (n,) of the labels, design (n, 2) of the correction and errors (n,), in those at one person."""
+def _problem(predictions, labels) -> tuple[np.ndarray, np.ndarray]:
+    """Design (n, 2) of offset and scale and errors (n,) of the predictions, in errors at one person."""
     weights = 1.0 / count_scale(predictions)
-    return weights, np.column_stack([weights, weights * predictions]), weights * (labels - predictions)
+    return np.column_stack([weights, weights * predictions]), weights * (labels - predictions)
 
 
 def are_slips(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ def are_slips(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """
     if len(labels) < LEAST_LABELS:
         return np.zeros(len(labels), bool)
-    _, design, errors = _problem(predictions, labels)
+    design, errors = _problem(predictions, labels)
     residuals = errors
     for _ in range(_REWEIGHTINGS):
         weighted = design / np.maximum(np.abs(residuals), 1.0)[:, None]

@@ -173,15 +173,14 @@ def train_alarm(
     calls = said.among(judged)
     confidence = calls.confidence
     known = confidence[~np.isnan(confidence)]
-    if len(known) < MIN_CALLS or known.min() == known.max():
-        alike = ""
-        if len(known) and known.min() == known.max():
-            is_divided = not np.isnan(calls.votes).all() and 0 < known[0] < 1
-            alike = ", on each of which the operators are divided" if is_divided else ", all the same"
+    are_alike = len(known) > 0 and np.ptp(known) == 0
+    if len(known) < MIN_CALLS or are_alike:
+        is_divided = are_alike and 0 < known[0] < 1 and not np.isnan(calls.votes).all()
+        alike = ", on each of which the operators are divided" if is_divided else ", all the same"
         raise DatasetError(
             f"{labels}: expected calls or shares for at least {MIN_CALLS} measured frames, some of them too "
             f"crowded and some fine, found {len(known)} frames"
-            + alike
+            + (alike if are_alike else "")
             + (f", and {n_unjudged} that cannot be judged" if n_unjudged else "")
             + "; add calls"
         )

@@ -186,7 +186,7 @@ def watch(
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
-        summary.is_models_scene = measuring.scene is None or loaded.is_for(measuring.scene)
+        summary.is_models_scene = loaded.is_for(measuring.scene)
         learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
         sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)
         summary.start_time = start_time or measuring.opened

@@ -188,8 +188,8 @@ def measure(
         take the rows besides that steady the counts of those that are wanted; for one that counts in any
         scene, features are (n, n_cells, d). By default, measure for a model to be trained.
     directions : bool
-        Measure what moves right and left too. Where nothing is known of that, there is an error, but with
-        `model` none.
+        Measure what moves right and left too; with `model` where the footage shows it, else it is an error
+        where it does not.
     with_copies : bool
         Measure labelled frames of video once more, as `MOST_COPIES` has it.
     cache, progress
@@ -209,7 +209,7 @@ def measure(
                 f"the model counts from footage, but {dataset.name} holds ready-made features; "
                 "train a model on them"
             )
-        if directions:
+        if directions and model is None:
             raise DatasetError(
                 f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
                 "directions on video"
@@ -219,9 +219,10 @@ def measure(
         return _ready_made(dataset, wanted | others)
     with dataset.open_footage() as source:
         rate = source.info.rate
-        if directions:
+        if directions and model is None:
             check_rate(source.info.name, rate)
             check_directions(dataset)
+        directions = directions and rate >= LOW_RATE_FPS
         if scene is None and dataset.scene_files:
             scene = import_scene(*dataset.scene_files)
         overview = Overview(source, scene)

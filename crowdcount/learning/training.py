@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from features.motion import LOW_RATE_FPS
 from models import (
     BlockedKFold,
     CountMetrics,
@@ -62,9 +61,11 @@ class DirectionErrors:
     both: CountMetrics
 
     @classmethod
-    def of(cls, labels: np.ndarray, predictions: np.ndarray) -> "DirectionErrors":
-        """Of labels and predictions (2, n), NaN where unlabelled or unknown, but not everywhere."""
+    def of(cls, labels: np.ndarray, predictions: np.ndarray) -> "DirectionErrors | None":
+        """Of labels and predictions (2, n), NaN where unlabelled or unknown; None where all are."""
         known = np.isfinite(labels + predictions).all(axis=0)
+        if not known.any():
+            return None
         labels, predictions = labels[:, known], predictions[:, known]
         both = count_metrics(labels.sum(axis=0), predictions.sum(axis=0))
         return cls(*map(count_metrics, labels, predictions), both)
@@ -377,14 +378,14 @@ def evaluate(
     """
     began = time.perf_counter()
     model = given_model(model)
-    directions = model.directions is not None and tells_directions(dataset) and _shows_motion(dataset)
+    directions = model.directions is not None and tells_directions(dataset)
     table, predictions = counts_of(
         model, dataset, frames, 1, scene=scene, directions=directions, cache=cache, progress=progress
     )
     labels = dataset.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
-    is_models_scene = table.scene is None or model.is_for(table.scene)
+    is_models_scene = model.is_for(table.scene)
     return Evaluation(
         count_metrics(labels, predictions),
         dataset.numbers[table.rows],
@@ -402,13 +403,6 @@ def evaluate(
     )
 
 
-def _shows_motion(dataset: Dataset) -> bool:
-    if dataset.source is None:
-        return False
-    with dataset.open_footage() as source:
-        return source.info.rate >= LOW_RATE_FPS
-
-
 def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable) -> DirectionErrors | None:
     """In the rows of a table of `counts_of`, as `crowdcount.counting` counts them; None of no row."""
     if table.directed is None:
@@ -421,9 +415,7 @@ def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable
         is_asked = np.isin(side.rows, table.rows)
         predictions.append(smoothed(side.times_s, counts, table.rate)[is_asked])
         labels.append(labelled.counts[side.rows[is_asked]])
-    labels, predictions = np.array(labels), np.array(predictions)
-    is_known = np.isfinite(labels + predictions).all(axis=0).any()
-    return DirectionErrors.of(labels, predictions) if is_known else None
+    return DirectionErrors.of(np.array(labels), np.array(predictions))
 
 
 def _check_variety(counts: np.ndarray) -> None:

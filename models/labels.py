@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-#: A label so many times as far beyond the quartiles as they are apart is a slip.
-_FARTHEST = 10
+#: A label so many times as far from the median as half of those that differ from it is a slip.
+_FARTHEST = 20
 
 
 def check_rows(estimator: BaseEstimator, X) -> np.ndarray:
@@ -50,6 +50,6 @@ def without_slips(y: np.ndarray) -> np.ndarray:
     For what a fit takes as given: one of them moves the mean, and multiplies the spread, by more than people
     differ.
     """
-    low, high = np.quantile(y, (0.25, 0.75))
-    reach = _FARTHEST * (high - low)
-    return y[(y >= low - reach) & (y <= high + reach)]
+    distances = np.abs(y - np.median(y))
+    usual = np.median(distances[distances > 0]) if distances.any() else 0.0  # nobody may be the usual count
+    return y[distances <= _FARTHEST * usual]

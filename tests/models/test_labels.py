@@ -35,5 +35,8 @@ def test_slips_are_far_beyond_what_labels_differ_by():
     labels = np.random.default_rng(0).poisson(3, 50).astype(float)
     assert without_slips(labels).tolist() == labels.tolist()
     assert without_slips(np.append(labels, [1212.0, -500.0])).tolist() == labels.tolist()
+    seldom = np.repeat([0.0, 1.0, 4.0], [90, 8, 2])  # a yard at night
+    assert without_slips(seldom).tolist() == seldom.tolist()
+    assert without_slips(np.append(seldom, 100.0)).tolist() == seldom.tolist()
     for same in np.full(5, 7.0), np.array([3.0]):
         assert without_slips(same).tolist() == same.tolist()

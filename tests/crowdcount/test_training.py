@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
+import benchmarks
 from crowdcount import scene
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import fitting, measuring
@@ -24,7 +25,7 @@ from crowdcount.learning.regressors import (
     RbfSetting,
 )
 from crowdcount.learning.training import evaluate, train
-from crowdcount.model import load_model
+from crowdcount.model import default_model, load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.terminal import audit_report, evaluation_report, recalibration_report, training_report
@@ -721,6 +722,14 @@ class TestEvaluate:
             with pytest.raises(ModelError, match=problem) as caught:
                 evaluate(dataset, model)
             assert "\n" not in str(caught.value)
+
+    def test_the_bundled_model_counts_whom_an_eye_sees(self, data_dir):
+        """The ground truth of this clip leaves people out."""
+        by_eye = Path(benchmarks.__file__).with_name("vtest.by-eye.csv")
+        dataset = load_dataset(data_dir / "pets2009" / "vtest.avi", counts=by_eye)
+        metrics = evaluate(dataset, default_model()).metrics
+        assert metrics.n == 40
+        assert metrics.mae < 0.85
 
     def test_a_model_of_an_earlier_version_is_an_error(self, street, trained):
         with pytest.raises(ModelError, match="as an earlier version measured it; train it again"):

@@ -14,11 +14,21 @@ from scipy.ndimage import binary_opening
 
 from models import BlockedKFold, FunctionalRegressor, blocked_quantile, count_interval, normalised_scores
 from models.functional import fill_gaps
+from models.losses import usual_threshold
 
-from .errors import DatasetError, OutputError
+from .errors import DatasetError
 from .jobs import Show, Watcher, show_nothing
 from .plots import PLOT_SUFFIXES, plot_forecast
-from .results import FORMATS, MEANINGLESS, count_cell, open_rows, read_counts, read_start_time, time_cells
+from .results import (
+    MEANINGLESS,
+    count_cell,
+    format_of,
+    open_rows,
+    read_counts,
+    read_start_time,
+    time_cells,
+    time_columns,
+)
 from .storage import check_writable, refuse_foreign, refuse_to_replace
 
 #: Without this many whole periods there is nothing to learn from and to test on.
@@ -396,13 +406,13 @@ def _fit_predict(kernel, lam, weight, loss, given, targets, new, tol) -> np.ndar
     elsewhere.
 
     Curves are centred at the typical one, the median for the Huber loss, and inputs scaled to a mean square
-    of 1; kappa is 1.345 robust standard deviations, as usual for the Huber loss.
+    of 1; kappa is the usual one of the Huber loss.
     """
     inputs, _ = given
     middle = np.median if loss == "huber" else np.mean
     before, after = middle(inputs, axis=0), middle(targets, axis=0)
     scale = np.sqrt(np.sum((inputs - before) ** 2, axis=1).mean()) or 1.0
-    kappa = 1.345 * 1.4826 * float(np.median(np.abs(targets - after)))
+    kappa = usual_threshold(targets - after)
 
     def rows(curves, places):
         return np.hstack([(curves - before) / scale, np.sqrt(weight / 2) * places])
@@ -457,10 +467,7 @@ def forecast_files(
     """
     if output is None:
         output = f"{Path(paths[0]).stem.removesuffix('.counts')}.forecast.csv"
-    format = "csv" if output == "-" else Path(output).suffix[1:].lower()
-    if format not in FORMATS:
-        known = " or ".join(f".{name}" for name in FORMATS)
-        raise OutputError(f"cannot write {output}: expected a name ending in {known}")
+    format = format_of(output)
     written = [output] * (output != "-") + [str(plot)] * (plot is not None)
     for path in written:
         refuse_to_replace(path, *paths)
@@ -468,10 +475,7 @@ def forecast_files(
         refuse_foreign(path, ("time_s", "count", "low", "high"))
     with watcher.progress() as show:
         made = forecast(load_series(paths), period_s, steps, level, show)
-    columns = {"time_s": float}
-    if made.start is not None:
-        columns["time"] = made.start
-    columns |= dict.fromkeys(("count", "low", "high"), float)
+    columns = time_columns(made.start) | dict.fromkeys(("count", "low", "high"), float)
     with open_rows(output, format, columns) as rows:
         for time_s, *people in zip(made.times_s, made.counts, made.low, made.high, strict=True):
             values = zip(("count", "low", "high"), map(count_cell, people), strict=True)

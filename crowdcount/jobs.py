@@ -21,7 +21,7 @@ from .overview import estimated_scene
 from .pages import PAGE_SUFFIXES
 from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_SUFFIXES, open_profiles
-from .results import COLUMNS, FORMATS, CountSummary, check_format, open_writer
+from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
 from .video import is_camera, open_source, refuse_among_images, without_password
@@ -136,14 +136,11 @@ def plan_counting(
     if several and given:
         raise OutputError(f"{given[0]} names one file for {len(sources)} sources; count them one by one")
     if format is None:
-        format = "csv" if output in (None, "-") else Path(output).suffix[1:].lower()
-        if format not in FORMATS:
-            known = " or ".join(f".{name}" for name in FORMATS)
-            raise OutputError(f"cannot write {output}: expected a name ending in {known}; or give --format")
+        format = "csv" if output is None else format_of(output, "; or give --format")
     jobs = [
         CountJob(
             source,
-            source_stem(source) if "://" in source else source,
+            source_label(source),
             output or f"{source_stem(source)}.counts.{format}",
             format,
             *(None if path is None else Path(path) for path in (plot, overlay, scene, profile)),
@@ -173,6 +170,11 @@ def never_ends(source: str) -> bool:
     if "://" in source:
         return not source.lower().startswith(("http://", "https://", "ftp://", "file://"))
     return is_camera(source)
+
+
+def source_label(source: str) -> str:
+    """A source for messages, without a password."""
+    return source_stem(source) if "://" in source else source
 
 
 def source_stem(source: str) -> str:
@@ -287,13 +289,13 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
         if job.profile is not None:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
         open_counts = open_writer(job.counts, job.format, start_time, counting.directions)
-        with overlay, profiles as density, open_counts as writer:
+        with overlay, profiles as write_profile, open_counts as writer:
             for item in counting.frames(images=job.overlay is not None):
                 writer.write(item.row)
                 if job.overlay is not None:
                     overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row, item.profile)
-                if density is not None:
-                    density.write(item.row, item.profile)
+                if write_profile is not None:
+                    write_profile(item.row, item.profile)
                 if job.plot is not None:
                     drawn.append((item.row, item.profile))
                 summary.add(item.row)

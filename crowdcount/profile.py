@@ -1,6 +1,6 @@
 """Where in the depth of a scene people are: the depth coordinate, and densities over it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ import numpy as np
 
 from features.perspective import heights_by_end
 
-from .results import FORMATS, FrameCount, RowWriter, count_cell, open_rows, time_cells
+from .results import FORMATS, FrameCount, count_cell, open_rows, time_cells, time_columns
 from .scene import Scene
 
 #: Bands of equal ground into which the depth is divided.
@@ -49,11 +49,11 @@ class Depth:
 
     def of_heads(self, points: np.ndarray) -> np.ndarray:
         """Depths (k,) of people whose heads are at `points` (k, 2), pixels (x, y)."""
-        return self._of_rows(points[:, 1] + self._at(self.height_by_top, points) / 2)
+        return self._of_rows(points[:, 1] + heights_at(self.height_by_top, points) / 2)
 
     def of_feet(self, points: np.ndarray) -> np.ndarray:
         """Depths (k,) of people whose feet are at `points` (k, 2), pixels (x, y)."""
-        return self._of_rows(points[:, 1] - self._at(self.height_by_foot, points) / 2)
+        return self._of_rows(points[:, 1] - heights_at(self.height_by_foot, points) / 2)
 
     def rows(self, n_bands: int) -> np.ndarray:
         """Image rows (n_bands + 1,) at which `n_bands` bands of equal ground begin and end."""
@@ -64,11 +64,14 @@ class Depth:
     def _of_rows(self, rows: np.ndarray) -> np.ndarray:
         return np.interp(rows, np.arange(len(self.by_row)), self.by_row)
 
-    @staticmethod
-    def _at(height_map: np.ndarray, points: np.ndarray) -> np.ndarray:
-        height, width = height_map.shape
-        columns = np.clip(points[:, 0].astype(int), 0, width - 1)
-        return height_map[np.clip(points[:, 1].astype(int), 0, height - 1), columns]
+
+def heights_at(height_map: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Person heights (k,) float64 of a map (H, W) at points (k, 2), pixels (x, y); of those beyond its border
+    as at the border."""
+    height, width = height_map.shape
+    columns = np.clip(points[:, 0].astype(np.intp), 0, width - 1)
+    rows = np.clip(points[:, 1].astype(np.intp), 0, height - 1)
+    return height_map[rows, columns].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +94,7 @@ class Profile:
     strongest: float
 
 
-def density(depths: np.ndarray, n_bands: int = N_BANDS) -> np.ndarray:
+def density(depths: np.ndarray, n_bands: int) -> np.ndarray:
     """Density (n_bands,) of people at `depths` (k,): people in each band, per its width 1 / n_bands."""
     return n_bands * np.histogram(depths, n_bands, (0.0, 1.0))[0].astype(float)
 
@@ -116,33 +119,23 @@ def depth_distance(densities: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.abs(np.cumsum(shares[0] - shares[1], axis=1)).mean(axis=1) / densities.shape[1]
 
 
-class ProfileWriter:
-    """Where densities over depth go, one row for each frame; made by `open_profiles`."""
-
-    def __init__(self, rows: RowWriter, names: list[str], start_time: datetime | None):
-        self._rows = rows
-        self._names = names
-        self._start_time = start_time
-
-    def write(self, row: FrameCount, profile: Profile | None) -> None:
-        """Append a frame's count and density, empty when there is none; see `RowWriter.write`."""
-        cells = {"frame": row.frame, **time_cells(row.time_s, self._start_time)}
-        cells["count"] = count_cell(row.count)
-        densities = [np.nan] * len(self._names) if profile is None else profile.density
-        self._rows.write(cells | dict(zip(self._names, map(count_cell, densities), strict=True)))
-
-
 @contextmanager
-def open_profiles(path: str | Path, n_bands: int, start_time: datetime | None) -> Iterator[ProfileWriter]:
-    """Open a file (.parquet, .csv, .jsonl) for the densities over depth of a source's frames.
+def open_profiles(
+    path: str | Path, n_bands: int, start_time: datetime | None
+) -> Iterator[Callable[[FrameCount, Profile | None], None]]:
+    """Open a file (.parquet, .csv, .jsonl) for the densities over depth of a source's frames; gives what
+    writes one, empty for None.
 
     Columns: `frame`, `time_s`, where the start is known `time`, `count`, and `density_1` (far) to
     `density_<n_bands>` (near), in people per unit of depth. As `open_rows` otherwise.
     """
     names = [f"density_{band}" for band in range(1, n_bands + 1)]
-    columns = {"frame": int, "time_s": float}
-    if start_time is not None:
-        columns["time"] = start_time
-    columns |= dict.fromkeys(["count", *names], float)
+    columns = {"frame": int, **time_columns(start_time), **dict.fromkeys(["count", *names], float)}
     with open_rows(path, Path(path).suffix[1:].lower(), columns) as rows:
-        yield ProfileWriter(rows, names, start_time)
+
+        def write(row: FrameCount, profile: Profile | None) -> None:
+            cells = {"frame": row.frame, **time_cells(row.time_s, start_time), "count": count_cell(row.count)}
+            densities = [np.nan] * n_bands if profile is None else profile.density
+            rows.write(cells | dict(zip(names, map(count_cell, densities), strict=True)))
+
+        yield write

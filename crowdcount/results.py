@@ -235,11 +235,8 @@ def open_writer(
     OutputError
         When the target cannot be written, is a terminal for parquet, or pyarrow is missing for parquet.
     """
-    columns = {"frame": int, "time_s": float}
-    if start_time is not None:
-        columns["time"] = start_time
     names = ("count", "low", "high", *(DIRECTIONS if directions else ()))
-    columns |= dict.fromkeys(names, float) | {"flags": str}
+    columns = {"frame": int, **time_columns(start_time), **dict.fromkeys(names, float), "flags": str}
     with open_rows(target, format, columns) as rows:
         yield CountWriter(rows, start_time)
 
@@ -298,6 +295,15 @@ def _closing(writer: RowWriter) -> Iterator[None]:
     writer.close()
 
 
+def format_of(target: str | Path, advice: str = "") -> str:
+    """The format of `FORMATS` that a file's name tells, CSV for "-"; OutputError, with advice, for none."""
+    format = "csv" if str(target) == "-" else Path(target).suffix[1:].lower()
+    if format not in FORMATS:
+        known = " or ".join(f".{name}" for name in FORMATS)
+        raise OutputError(f"cannot write {target}: expected a name ending in {known}{advice}")
+    return format
+
+
 def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
     """A row as it is written, column by column: rounded, None for NaN; `time` only with a start time."""
     cells = {"frame": int(row.frame), **time_cells(row.time_s, start_time)}
@@ -306,6 +312,11 @@ def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
         if value is not None:
             cells[name] = count_cell(value)
     return cells | {"flags": list(row.flags)}
+
+
+def time_columns(start_time: datetime | None) -> dict[str, Column]:
+    """The columns of `time_cells`."""
+    return {"time_s": float} | ({} if start_time is None else {"time": start_time})
 
 
 def time_cells(time_s: float, start_time: datetime | None) -> dict:

@@ -12,10 +12,10 @@ from pathlib import Path
 from features.background import MIN_LEARNING_FRAMES
 
 from ..errors import ModelError
-from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
+from ..jobs import Show, Watcher, never_ends, show_nothing, source_label, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm
-from ..results import open_rows, time_cells
+from ..results import open_rows, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
 from ..video import refuse_among_images
@@ -181,7 +181,9 @@ def watch(
     given = loaded.scene if scene is None else load_scene(scene).knowing(loaded.scene)
     if is_table(source) != (loaded.scene is None):
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
-        raise ModelError(f"the alarm was trained on {wants}, but {source} is {has}; train one on such data")
+        raise ModelError(
+            f"the alarm was trained on {wants}, but {source_label(source)} is {has}; train one on such data"
+        )
     alarm, summary = Alarm(margin, raise_after_s, clear_after_s), AlarmSummary()
     person_height = None if is_table(source) else loaded.footage_height()
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
@@ -217,11 +219,9 @@ def watch(
 
 
 @contextmanager
-def open_events(target: str, start_time: datetime | None = None) -> Iterator[Callable[[AlarmEvent], None]]:
+def open_events(target: str, start_time: datetime | None) -> Iterator[Callable[[AlarmEvent], None]]:
     """Open a CSV file, or the standard output for "-", for events, as `open_rows`; gives what writes one."""
-    columns = {"frame": int, "time_s": float}
-    if start_time is not None:
-        columns["time"] = start_time
+    columns = {"frame": int, **time_columns(start_time)}
     columns |= {"event": str, "since_s": float, "value": float, "flags": str}
     with open_rows(target, "csv", columns) as rows:
 
@@ -263,13 +263,14 @@ def run_alarm(
         check_writable(plot, PLOT_SUFFIXES)
     values = None if plot is None else []
     with watcher.progress() as show:
-        show(f"looking at {source}", 0, None, None)
+        show(f"looking at {source_label(source)}", 0, None, None)
         summary = watch(
             source, model, target, scene=scene, start_time=start_time, values=values, show=show, **options
         )
     if plot is not None:
         spans = list(_spans(summary, values))
-        plot_alarm(values, spans, options.get("margin", Alarm.margin), plot, source, summary.start_time)
+        margin = options.get("margin", Alarm.margin)
+        plot_alarm(values, spans, margin, plot, source_label(source), summary.start_time)
     return summary, target
 
 

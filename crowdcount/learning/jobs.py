@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DatasetError, OutputError
-from ..jobs import Show, Watcher, command_on, source_stem
+from ..jobs import Show, Watcher, command_on, source_label, source_stem
 from ..model import MODEL_SUFFIXES, default_model, load_model
 from ..pages import PAGE_SUFFIXES
 from ..plots import PLOT_SUFFIXES, plot_compression
@@ -75,7 +75,7 @@ def suggest_frames(
         check_writable(next(one for one in (folder, *folder.parents) if one.exists()) / "frame.png")
         refuse_among_images(folder / picture_name(0), source)
     with watcher.progress() as show:
-        show(f"looking at {source}", 0, None, None)
+        show(f"looking at {source_label(source)}", 0, None, None)
         found = suggest(
             source, size, scene=loaded_scene, fps=fps,
             progress=lambda done, total: show("measuring", done, total, None),
@@ -378,7 +378,7 @@ def _loaded(
     path, scene: Scene | None, roi_scene: Scene | None, watcher: Watcher, show: Show, **labels
 ) -> Dataset:
     """A data set whose notes have been told; DatasetError where a scene that is given tells nothing."""
-    show(f"looking at {path}", 0, None, None)
+    show(f"looking at {source_label(str(path))}", 0, None, None)
     dataset = load_dataset(path, roi_scene=roi_scene, **labels)
     if scene is not None and dataset.source is None:
         raise DatasetError(

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
+from ..profile import heights_at
 from ..scene import Scene
 from .datasets import Dataset, box_centres
 
@@ -23,10 +24,10 @@ def body_centres(dataset: Dataset, row: int, scene: Scene) -> tuple[np.ndarray, 
         return box_centres(boxes), boxes[:, 3]
     if heads is None:
         return None
-    heights = _heights_at(scene, heads)
+    heights = heights_at(scene.person_height, heads)
     for _ in range(3):  # the height is that of a person whose body, not head, is there
         centres = heads + np.column_stack([np.zeros(len(heads)), BODY_BELOW_HEAD * heights])
-        heights = _heights_at(scene, centres)
+        heights = heights_at(scene.person_height, centres)
     return centres, heights
 
 
@@ -61,11 +62,3 @@ def local_counts(dataset: Dataset, rows: np.ndarray, scene: Scene, cells: np.nda
         line = np.clip(y.astype(np.intp), 0, cells.shape[0] - 1)
         counts[i] = np.bincount(nearest[line, column].ravel(), minlength=counts.shape[1]) / len(across)
     return counts
-
-
-def _heights_at(scene, points) -> np.ndarray:
-    """Person heights (k,) float64 at points (k, 2), those beyond the frame's border as at the border."""
-    width, height = scene.size_wh
-    columns = np.clip(points[:, 0].astype(np.intp), 0, width - 1)
-    lines = np.clip(points[:, 1].astype(np.intp), 0, height - 1)
-    return scene.person_height[lines, columns].astype(np.float64)

@@ -88,8 +88,8 @@ def suggest(
     """
     with open_source(path, fps=fps) as source:
         if source.info.is_live:
-            raise DatasetError(f"expected a video file or images to choose frames of, but {path} is a "
-                               f"{source.info.kind}; record it first")  # fmt: skip
+            raise DatasetError("expected a video file or images to choose frames of, but "
+                               f"{source.info.name} is a {source.info.kind}; record it first")  # fmt: skip
         length, most = source.info.frame_count or 0, max(MAX_CANDIDATES, 2 * size)
         if length < size:  # what a file states may be too few
             length = sum(1 for _ in source.frames())

@@ -889,6 +889,19 @@ def test_a_stream_that_does_not_answer_is_said(alarm_file, tmp_path):
         watch("http://127.0.0.1:9/live", alarm_file[0], str(tmp_path / "e.csv"), timeout_s=0.5)
 
 
+def test_a_password_is_not_told(alarm_file, table_alarm, tmp_path, serving, send_live):
+    with pytest.raises(ModelError) as caught:
+        watch("rtsp://me:secret@gate/live", table_alarm, str(tmp_path / "e.csv"))
+    assert "on features, but gate-live is footage" in str(caught.value)
+    image = np.full((48, 64, 3), 90, np.uint8)
+    with serving(send_live([image] * 40, interval_s=0.01)) as port:
+        url, events = f"http://me:secret@127.0.0.1:{port}/", tmp_path / "e.csv"
+        options = ("--plot", tmp_path / "e.svg", "--end", 20, "--timeout", 20)
+        result = run("alarm", "run", url, "-m", alarm_file[0], "-o", events, *options)
+    assert result.exit_code == 0
+    assert "secret" not in result.output + (tmp_path / "e.svg").read_text()
+
+
 def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live):
     """Motion JPEG over HTTP of the street, which fills every 20 frames; its background is known, and every
     fourth frame is looked at."""

@@ -536,6 +536,14 @@ class TestBadInput:
         assert code == 0, stderr
         assert "ends after" not in stderr
 
+    def test_a_stream_has_no_labels_and_keeps_its_password(self, here, serving):
+        for command in ("suggest {}", "train {} --counts ../labels.csv -m n.npz"):
+            with serving(send_rtsp([image for image, _ in street(20)], interval_s=0.05)) as port:
+                code, _, stderr = finished(command.format(f"rtsp://me:secret@127.0.0.1:{port}/live"))
+            assert code == 1
+            assert "is a stream; record it first" in error_line(stderr)
+            assert "secret" not in stderr
+
     def test_a_stream_that_never_answers(self, here):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             url = f"http://user:secret@127.0.0.1:{silent.getsockname()[1]}/live"

@@ -97,6 +97,10 @@ class TestMall:
         assert len(set(dataset.feature_names)) == 30
         assert [dataset.feature_views.count(view) for view in ("size", "edges", "texture")] == [10, 8, 12]
 
+    def test_a_table_in_capital_letters(self, mall):
+        (mall / "mall_feat.mat").rename(mall / "MALL_FEAT.MAT")
+        assert len(load_dataset(mall / "MALL_FEAT.MAT").numbers) == 5
+
     def test_bad_folders(self, mall):
         for name in ("seq_000009.jpg", "cover.jpg"):
             (mall / "frames" / name).write_bytes(b"")

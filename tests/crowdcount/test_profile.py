@@ -276,10 +276,10 @@ class TestCounting:
         assert (tmp_path / "o.avi").exists()
 
     def test_a_frame_that_cannot_be_decoded_has_no_density(self, tmp_path):
-        with open_profiles(tmp_path / "p.csv", 2, None) as writer:
+        with open_profiles(tmp_path / "p.csv", 2, None) as write:
             profile = Profile(np.array([2.0, 4.0]), np.arange(3.0), 9.0)
-            writer.write(FrameCount(0, 0.0, 3.0, 2.0, 4.0), profile)
-            writer.write(FrameCount(1, 0.5, np.nan, np.nan, np.nan, ("undecodable",)), None)
+            write(FrameCount(0, 0.0, 3.0, 2.0, 4.0), profile)
+            write(FrameCount(1, 0.5, np.nan, np.nan, np.nan, ("undecodable",)), None)
         lines = (tmp_path / "p.csv").read_text().splitlines()
         assert lines == ["frame,time_s,count,density_1,density_2", "0,0.0,3.0,2.0,4.0", "1,0.5,,,"]
 

@@ -81,8 +81,8 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         raise DatasetError(f"{path} does not exist; check the name")
     if path.is_dir():
         return load_folder(path)
-    if path.suffix == ".mat":
+    if path.suffix.lower() == ".mat":
         return load_mall_features(path)
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         return load_ucsd_features(path)
     raise DatasetError(f"{path} has no counts of people with it; add a counts CSV file or a MOT file")

@@ -231,7 +231,7 @@ def _notes_on(info: SourceInfo) -> list[str]:
 def _recorded(path: str | Path, fps: float | None) -> Iterator[VideoSource]:
     with open_source(path, fps=fps) as source:
         if source.info.is_live:
-            raise DatasetError(f"expected a video file or images with labels, but {path} is a "
+            raise DatasetError(f"expected a video file or images with labels, but {source.info.name} is a "
                                f"{source.info.kind}; record it first")
         yield source
 

@@ -15,6 +15,8 @@ from .results import CountSummary, FrameCount, clock
 from .storage import atomic_path, check_writable
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .forecast import Forecast
     from .learning.compression import Compression
     from .profile import Profile
@@ -27,7 +29,7 @@ _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 180
 _DAY_S = 86400
 _HEAT = "inferno"  # as that of overlays
 _SHOWN_PERIODS = 7  # before a forecast
-_BLUE, _PALE, _AMBER, _INK, _GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
+BLUE, _PALE, _AMBER, _INK, GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#7a7a7a"
 _MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
 
 
@@ -82,12 +84,12 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    axes[0].set_title(summary, loc="left", fontsize=9, color=_GREY)
+    axes[0].set_title(summary, loc="left", fontsize=9, color=GREY)
     _save(figure, path, title)
 
 
 def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[float, float]], margin: float,
-               path: str | Path, title: str, start_time: datetime | None = None) -> None:
+               path: str | Path, title: str, start_time: datetime | None) -> None:
     """Draw an alarm's decision values over time, and when it was raised.
 
     Of more than 2,000 frames, neighbouring ones are drawn together, as their mean.
@@ -115,15 +117,15 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
     for begin_s, end_s in raised:
         axes.axvspan(begin_s, end_s, color=_AMBER, alpha=0.25, linewidth=0)
     starts = _groups(len(decisions))
-    axes.plot(times_s[starts], _means(decisions, starts), color=_BLUE, linewidth=1.2)
+    axes.plot(times_s[starts], _means(decisions, starts), color=BLUE, linewidth=1.2)
     for level in (margin, -margin):
-        axes.axhline(level, color=_GREY, linewidth=0.7, linestyle=(0, (4, 3)))
-    axes.set_ylabel("decision value", color=_GREY)
-    _strip_frame(axes, ("left", "top", "right"))
+        axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)))
+    axes.set_ylabel("decision value", color=GREY)
+    strip_frame(axes)
     _label_time(axes, span, start_time)
     times = "once" if len(raised) == 1 else f"{len(raised)} times"
     state = f"alarm (shaded) raised {times}" if raised else "alarm never raised"
-    axes.set_title(f"too crowded above 0; {state}", loc="left", fontsize=9, color=_GREY)
+    axes.set_title(f"too crowded above 0; {state}", loc="left", fontsize=9, color=GREY)
     _save(figure, path, title)
 
 
@@ -150,15 +152,15 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     next_s = made.times_s + made.step_s / 2
     if made.has_interval:
         axes.fill_between(next_s, made.low, made.high, color=_PALE, linewidth=0, label="interval")
-    axes.plot(next_s, made.counts, color=_BLUE, linewidth=1.6, label="forecast", clip_on=False, zorder=3)
-    axes.axvline(made.times_s[0], color=_GREY, linewidth=0.8, linestyle=":")
+    axes.plot(next_s, made.counts, color=BLUE, linewidth=1.6, label="forecast", clip_on=False, zorder=3)
+    axes.axvline(made.times_s[0], color=GREY, linewidth=0.8, linestyle=":")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), made.start)
-    _legend_above(axes, 3)
+    legend_above(axes, 3)
     errors = ", ".join(f"{name} {error:.2f}" for name, error in made.errors.items())
-    axes.set_title(f"back-test: {errors}", loc="left", fontsize=8, color=_GREY)
+    axes.set_title(f"back-test: {errors}", loc="left", fontsize=8, color=GREY)
     _save(figure, path, title)
 
 
@@ -241,19 +243,19 @@ def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
     if group > 1:
         least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 0]
         most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 0]
-        axes.fill_between(times_s, least, most, where=least <= most, color=_BLUE, alpha=0.35, linewidth=0.6,
+        axes.fill_between(times_s, least, most, where=least <= most, color=BLUE, alpha=0.35, linewidth=0.6,
                           label=f"range of {group:,} frames")
     label = f"mean of {group:,} frames" if group > 1 else "count"
-    axes.plot(times_s, count, color=_BLUE, linewidth=1.2, label=label, **dots(count))
+    axes.plot(times_s, count, color=BLUE, linewidth=1.2, label=label, **dots(count))
 
     top = values[known].max(initial=1.0)
     axes.set_ylim(0, 1.08 * top)
     _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     if known[:, 0].any():
-        _legend_above(axes, 3)
+        legend_above(axes, 3)
     else:
-        axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=_GREY)
+        axes.text(0.5, 0.5, "no frame could be counted", transform=axes.transAxes, ha="center", color=GREY)
 
 
 def _draw_directions(axes, times_s: np.ndarray, results: Sequence[FrameCount]) -> None:
@@ -263,7 +265,7 @@ def _draw_directions(axes, times_s: np.ndarray, results: Sequence[FrameCount]) -
         values = np.array([getattr(row, name) for row in results], np.float64)
         axes.plot(times_s[starts], _means(values, starts), color=colour, linewidth=0.8, label=name)
     if axes.get_legend() is not None:
-        _legend_above(axes, 5)
+        legend_above(axes, 5)
 
 
 def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarray,
@@ -278,12 +280,12 @@ def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarr
                            cmap=_HEAT, vmin=0, vmax=one.strongest, rasterized=True)
     axes.set_ylim(1, 0)
     axes.set_yticks([0.06, 0.94], ["far", "near"])
-    axes.set_ylabel("depth", color=_GREY)
-    _strip_frame(axes, ("left", "top", "right"))
+    axes.set_ylabel("depth", color=GREY)
+    strip_frame(axes)
     bar = axes.figure.colorbar(mesh, ax=axes, pad=0.01, aspect=8)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=_GREY, labelsize=7, length=0)
-    bar.set_label("people per\nunit of depth", fontsize=7, color=_GREY)
+    bar.ax.tick_params(colors=GREY, labelsize=7, length=0)
+    bar.set_label("people per\nunit of depth", fontsize=7, color=GREY)
 
 
 def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s: np.ndarray,
@@ -296,31 +298,33 @@ def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s
         begins, ends = begins[np.append(True, apart)], ends[np.append(apart, True)]
         widths = np.maximum(ends - begins, narrowest)
         axes.broken_barh(np.column_stack([begins, widths]), (row - 0.32, 0.64), color=_AMBER, linewidth=0)
-    axes.set_yticks(range(len(flags)), flags, fontsize=8, color=_GREY)
+    axes.set_yticks(range(len(flags)), flags, fontsize=8, color=GREY)
     axes.set_ylim(len(flags) - 0.4, -0.6)
-    _strip_frame(axes, ("left", "top", "right"))
+    strip_frame(axes)
 
 
 def _style_people(axes) -> None:
-    """An axis of people: few whole numbers, and no frame but the ground line."""
+    """An axis of people: few whole numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axes.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    axes.set_ylabel("people", color=_GREY)
+    axes.set_ylabel("people", color=GREY)
     axes.set_axisbelow(True)
-    _strip_frame(axes, ("left", "top", "right"))
+    strip_frame(axes)
 
 
-def _strip_frame(axes, sides: Sequence[str]) -> None:
-    for side in sides:
+def strip_frame(axes) -> None:
+    """Leave nothing of an axes' frame but the ground line."""
+    for side in ("left", "top", "right"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color("#bdbdbd")
-    axes.tick_params(colors=_GREY, labelsize=8, length=0)
+    axes.tick_params(colors=GREY, labelsize=8, length=0)
 
 
-def _legend_above(axes, columns: int) -> None:
+def legend_above(axes, columns: int) -> None:
+    """Put an axes' legend, in so many columns, above its right end."""
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=8, frameon=False,
-                labelcolor=_GREY, borderaxespad=0)
+                labelcolor=GREY, borderaxespad=0)
 
 
 def _summary(results: Sequence[FrameCount], start_time: datetime | None) -> str:
@@ -375,14 +379,13 @@ def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray
     bytes
         An SVG drawing; the same for the same input.
     """
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     gaps = np.diff(numbers, prepend=numbers[:1])
     breaks = np.flatnonzero(gaps > 10 * np.median(gaps[1:])) if len(numbers) > 1 else []
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     axes = figure.subplots()
-    axes.plot(numbers, labels, ".", color=_GREY, markersize=3, label="label")
+    axes.plot(numbers, labels, ".", color=GREY, markersize=3, label="label")
     axes.plot(np.insert(numbers.astype(float), breaks, math.nan), np.insert(predictions, breaks, math.nan),
               color=_MID_BLUE, linewidth=1.0, label="prediction without the frame's block")
     if marked.any():
@@ -390,10 +393,17 @@ def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray
         axes.plot(numbers[marked], labels[marked], "o", color=_AMBER, markersize=5, label="stands out")
     axes.set_ylim(0, 1.08 * max(labels.max(), predictions.max(), 1.0))
     axes.margins(x=0.01)
-    axes.set_xlabel("frame", color=_GREY)
+    axes.set_xlabel("frame", color=GREY)
     _style_people(axes)
-    axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
-    _legend_above(axes, 3)
+    axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
+    legend_above(axes, 3)
+    return as_svg(figure)
+
+
+def as_svg(figure: "Figure") -> bytes:
+    """A figure for a page, which may be dark: the same bytes for the same figure, with text as text."""
+    from matplotlib import rc_context
+
     drawing = io.BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "crowdcount"}):
         figure.savefig(drawing, format="svg", transparent=True, metadata={"Date": None})
@@ -420,10 +430,10 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     numbers = [size.prototypes for size in found.sizes]
     for name, style in zip(found.chosen.selected, ("-", "--", ":"), strict=True):
         errors = [size.selected[name] for size in found.sizes]
-        axes.plot(numbers, errors, style, color=_GREY, linewidth=1.2, label=f"selected frames: {name}")
+        axes.plot(numbers, errors, style, color=GREY, linewidth=1.2, label=f"selected frames: {name}")
     axes.axhline(found.full.metrics.mae, color=_INK, linewidth=1.0,
                  label=f"the model, {found.full.prototypes} training frames")
-    axes.plot(numbers, [size.metrics.mae for size in found.sizes], "o-", color=_BLUE, linewidth=1.8,
+    axes.plot(numbers, [size.metrics.mae for size in found.sizes], "o-", color=BLUE, linewidth=1.8,
               markersize=4, label="virtual prototypes")
     axes.plot(found.chosen.prototypes, found.chosen.metrics.mae, "o", color=_AMBER, markersize=10,
               fillstyle="none", markeredgewidth=2, label=f"kept: {found.chosen.prototypes}")
@@ -431,9 +441,9 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     axes.set_xticks(numbers, [str(number) for number in numbers])
     axes.minorticks_off()
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("prototypes", color=_GREY)
+    axes.set_xlabel("prototypes", color=GREY)
     _style_people(axes)
-    axes.set_ylabel("mean absolute error, people", color=_GREY)
-    axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
+    axes.set_ylabel("mean absolute error, people", color=GREY)
+    axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
     axes.legend(fontsize=8, frameon=False, labelcolor=_INK)
     _save(figure, path, title)

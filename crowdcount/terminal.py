@@ -12,6 +12,8 @@ from .model import CounterModel
 from .results import CountSummary, clock, print_note
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+    from rich.progress import Progress
+
     from models import CountMetrics
 
     from .alarm.training import AlarmTraining
@@ -61,14 +63,7 @@ class Terminal:
         if not self._bar:
             yield show_nothing
             return
-        from rich.console import Console  # takes a tenth of a second
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        texts = [TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}")]
-        console = Console(stderr=True)
-        bar = Progress(
-            texts[0], BarColumn(bar_width=None), texts[1], console=console, transient=True, expand=True
-        )
+        bar = progress_bars()
 
         def show(phase: str, done: int, total: int | None, people: float | None) -> None:
             if [task.description for task in bar.tasks] != [phase]:
@@ -120,6 +115,22 @@ class Terminal:
     def loaded(self, dataset: "Dataset") -> None:
         for note in dataset.notes:
             self.say(note)
+
+
+def progress_bars() -> "Progress":
+    """Bars on the standard error, none at first, each between what is done and a note on it."""
+    from rich.console import Console  # takes a tenth of a second
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    texts = [TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}")]
+    return Progress(
+        texts[0],
+        BarColumn(bar_width=None),
+        texts[1],
+        console=Console(stderr=True),
+        transient=True,
+        expand=True,
+    )
 
 
 def _progress_note(task, done: int, total: int | None, people: float | None) -> str:

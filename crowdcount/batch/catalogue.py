@@ -14,7 +14,7 @@ import shutil
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -51,27 +51,30 @@ class Catalogue:
             self.work.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> Self:
-        with output_errors(self.work):
-            self._lock = (self.work / "lock").open("w")
-        if not lock(self._lock):
-            self._lock.close()
-            raise BatchError(f"another batch is writing to {self.out}; wait for it, or choose another folder")
-        self._unfinished = self._take_over()
-        self._by_key: dict[tuple[str, str, str], Path] = {}
-        self._alike: dict[object, set[Path]] = defaultdict(set)  # by content, and by folder and stem
-        for path in results(self.out):
-            self._add(path)
-        self._wanted: set[Path] = set()
-        self._facts = self._read_facts()
-        with output_errors(self.work):
-            self._notes = WholeWrites(self.work / "known.jsonl", "ab")
+        with ExitStack() as opened:
+            with output_errors(self.work):
+                held = opened.enter_context((self.work / "lock").open("w"))
+            if not lock(held):
+                raise BatchError(
+                    f"another batch is writing to {self.out}; wait for it, or choose another folder"
+                )
+            self._unfinished = self._take_over()
+            self._by_key: dict[tuple[str, str, str], Path] = {}
+            self._alike: dict[object, set[Path]] = defaultdict(set)  # by content, and by folder and stem
+            for path in results(self.out):
+                self._add(path)
+            self._wanted: set[Path] = set()
+            self._facts = self._read_facts()
+            with output_errors(self.work):
+                self._notes = WholeWrites(self.work / "known.jsonl", "ab")
+            self._held = opened.pop_all()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._notes.close()
         with suppress(OSError):  # it is not empty: the next run goes on from it
             self._unfinished.rmdir()
-        self._lock.close()
+        self._held.close()
 
     def _take_over(self) -> Path:
         """Folder of what is not finished: the earlier run's, as this one's."""

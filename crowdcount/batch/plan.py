@@ -139,11 +139,6 @@ class PathPattern:
         return None if time is None else (camera, time)
 
 
-def parse_pattern(text: str) -> PathPattern:
-    """`PathPattern` of a text; BatchError when it is none."""
-    return PathPattern(text)
-
-
 @dataclass(frozen=True)
 class Video:
     """A video of an archive.

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from ..results import clock, print_note
-from ..terminal import plural
+from ..terminal import plural, progress_bars
 from .run import BatchSummary
 
 _LINE_EVERY_S = 60.0  # in a log, when no video is finished meanwhile
@@ -21,7 +21,7 @@ class BatchTerminal:
         Show nothing.
     """
 
-    def __init__(self, quiet: bool = False):
+    def __init__(self, quiet: bool):
         self._quiet = quiet or sys.stderr is None
         self._bars = None
         if not self._quiet and sys.stderr.isatty():
@@ -107,23 +107,16 @@ class BatchTerminal:
 
 
 class _Bars:
-    """The bars of rich, which takes a tenth of a second to import."""
+    """A bar for all, and one for each worker."""
 
     def __init__(self):
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        texts = [TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[note]}")]
-        self._console = Console(stderr=True)
-        self._progress = Progress(
-            texts[0], BarColumn(bar_width=None), texts[1], console=self._console, transient=True, expand=True
-        )
+        self._progress = progress_bars()
         self._total = self._progress.add_task("all", note="")
         self._workers = {}
         self.start, self.stop = self._progress.start, self._progress.stop
 
     def say(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def total(self, done: float, of: int, note: str) -> None:
         self._progress.update(self._total, completed=done, total=of or None, note=note)

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from .. import pages
 from ..errors import BatchError, OutputError
-from ..plots import dots
+from ..plots import BLUE, GREY, as_svg, dots, legend_above, strip_frame
 from ..results import UNRELIABLE, clock, import_parquet
 from ..storage import atomic_path, check_writable, refuse_foreign
 from .catalogue import describe, results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Lengths of the intervals, seconds.
 INTERVALS = {"1min": 60, "15min": 900, "hour": 3600, "day": 86400}
@@ -21,7 +25,7 @@ _NAMES = {"1min": "a minute", "15min": "15 minutes", "hour": "an hour", "day": "
 #: What a report can be written as.
 SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
-_BLUE, _PALE, _GREY = "#1d5c96", "#9cc0e0", "#7a7a7a"
+_PALE = "#9cc0e0"
 _MOST_STRIPS = 12
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
@@ -174,10 +178,11 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
         if path.suffix.lower() == ".html":
             _write_page(rows, path, interval)
             continue
-        is_table = path.suffix.lower() == ".csv"
-        content = _csv(rows) if is_table else _chart(rows, "png", interval, _dates(rows))
         with atomic_path(path) as temporary:
-            temporary.write_bytes(content)
+            if path.suffix.lower() == ".csv":
+                temporary.write_bytes(_csv(rows))
+            else:
+                _chart(rows, interval, _dates(rows)).savefig(temporary, format="png")
 
 
 def text_table(rows: Sequence[Row]) -> str:
@@ -247,7 +252,7 @@ def _dates(rows: Sequence[Row]) -> list[datetime]:
     return sorted(row.start for row in rows if isinstance(row.start, datetime))
 
 
-def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime]) -> bytes:
+def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure":
     """Mean and maximum over time, one strip for each of the first `_MOST_STRIPS` time lines.
 
     All strips of wall-clock time show the time of `dates`, so that cameras can be compared.
@@ -268,7 +273,7 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         points, means, tops = _with_gaps(line, step)
         dotted = dots(means)
         axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dotted)
-        axes.plot(points, means, color=_BLUE, linewidth=1.4, label="mean", **dotted)
+        axes.plot(points, means, color=BLUE, linewidth=1.4, label="mean", **dotted)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
         shown_times = dates if isinstance(times[0], datetime) else times
         axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)
@@ -280,22 +285,14 @@ def _chart(rows: Sequence[Row], format: str, interval: str, dates: list[datetime
         else:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: clock(second)))
         if len(lines) > 1:
-            axes.set_title(name, loc="left", fontsize=9, color=_GREY, parse_math=False)
-        axes.grid(axis="y", color=_GREY, alpha=0.25, linewidth=0.8)
-        axes.tick_params(colors=_GREY, labelsize=8, length=0)
-        for side in ("left", "top", "right"):
-            axes.spines[side].set_visible(False)
-    strips[0].set_ylabel("people", color=_GREY, fontsize=8)
-    strips[0].legend(
-        loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=8, frameon=False, labelcolor=_GREY
-    )
+            axes.set_title(name, loc="left", fontsize=9, color=GREY, parse_math=False)
+        axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
+        strip_frame(axes)
+    strips[0].set_ylabel("people", color=GREY, fontsize=8)
+    legend_above(strips[0], 2)
     if len(lines) > _MOST_STRIPS:
-        figure.supxlabel(f"and {len(lines) - _MOST_STRIPS} more", fontsize=8, color=_GREY)
-    content = io.BytesIO()
-    # A drawing stands on a page that may be dark.
-    options = {"transparent": True, "metadata": {"Date": None}} if format == "svg" else {}
-    figure.savefig(content, format=format, **options)
-    return content.getvalue()
+        figure.supxlabel(f"and {len(lines) - _MOST_STRIPS} more", fontsize=8, color=GREY)
+    return figure
 
 
 def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[list, list[float], list[float]]:
@@ -316,25 +313,15 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
     lines = _lines(rows)
     overview = [_overview(name, line) for name, line in lines.items()]
     header = ["camera", "frames", "mean", "max", "time of max", "flagged"]
-    told = f"People per frame, in intervals of {_NAMES[interval]}. {_span(rows, interval)}"
+    dates = _dates(rows)
+    told = f"People per frame, in intervals of {_NAMES[interval]}. {_span(dates, interval)}"
     parts = [
         pages.paragraph(told, note=True),
         pages.section("All cameras", pages.table(header, overview)),
     ]
-    dates = _dates(rows)
     for name, line in list(lines.items())[:_MOST_LINES]:
-        table = [
-            [
-                _when(r.start),
-                r.frames,
-                _short(r.mean),
-                _short(r.max),
-                _when(r.time_of_max),
-                f"{r.flagged:.1%}",
-            ]
-            for r in line[:_MOST_ROWS]
-        ]
-        chart = _chart(line, "svg", interval, dates)
+        table = [_cells(row)[1:] for row in line[:_MOST_ROWS]]
+        chart = as_svg(_chart(line, interval, dates))
         drawing = pages.picture(chart, f"Mean and maximum over time of {name}")
         more = [
             pages.paragraph(f"The first {_MOST_ROWS} of {len(line)} intervals; the .csv has all.", note=True)
@@ -373,8 +360,7 @@ def _mean(line: Sequence[Row]) -> float | None:
     return sum(row.mean * row.counted for row in known) / sum(row.counted for row in known) if known else None
 
 
-def _span(rows: Sequence[Row], interval: str) -> str:
-    times = [row.start for row in rows if isinstance(row.start, datetime)]
-    if not times:
+def _span(dates: Sequence[datetime], interval: str) -> str:
+    if not dates:
         return "No video says when it began."
-    return f"{_when(min(times))} to {_when(max(times) + timedelta(seconds=INTERVALS[interval]))}."
+    return f"{_when(dates[0])} to {_when(dates[-1] + timedelta(seconds=INTERVALS[interval]))}."

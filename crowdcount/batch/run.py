@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
@@ -110,7 +110,6 @@ class _Case:
     progress: dict[int, float] = field(default_factory=dict)  # share of each segment that is counted
     n_waiting: int = 0
     spent_s: float = 0.0
-    failed: bool = False
     ended: bool = False
     facts: dict | None = None
 
@@ -138,11 +137,12 @@ def run_batch(
     BatchError
         When another batch is writing to `out`.
     """
-    import_parquet()
     began = time.monotonic()
-    with closing(engine), Catalogue(out) as catalogue:
-        batch = _Batch(videos, catalogue, engine, options, watcher)
-        batch.run()
+    with closing(engine):
+        import_parquet()
+        with Catalogue(out) as catalogue:
+            batch = _Batch(videos, catalogue, engine, options, watcher)
+            batch.run()
     batch.summary.seconds = time.monotonic() - began
     return batch.summary
 
@@ -184,10 +184,10 @@ class _Batch:
 
     def _submit(self, case: _Case, task: dict, then: Callable[[_Case, object], None]) -> None:
         limits = self._options.limits
-        if case.failed:
+        if case.ended:
             return
         if limits.total_s is not None:
-            limits = Limits(max(0.0, limits.total_s - case.spent_s), limits.silent_s, limits.retries)
+            limits = replace(limits, total_s=max(0.0, limits.total_s - case.spent_s))
         self._under_way[self._engine.submit(task, limits)] = case, task, then
 
     def _hear(self, event: Progress | Finished) -> None:
@@ -207,7 +207,7 @@ class _Batch:
         case.spent_s += event.outcome.seconds
         if event.outcome.error is not None:
             self._fail(case, event.outcome)
-        elif not case.failed:
+        elif not case.ended:
             then(case, event.outcome.result)
         if case.ended and not any(other is case for other, _, _ in self._under_way.values()):
             for copy in self._copies.pop(Path(case.job.result), []) if case.job else []:
@@ -218,8 +218,7 @@ class _Batch:
             raise OutputError(f"{outcome.error}; then run the same command again")
         if outcome.details:
             self._watcher.details(outcome.details)
-        if not case.failed:
-            case.failed = True
+        if not case.ended:
             self._end(case, f"failed: {outcome.error}")
             self.summary.failed.append((case.video.label, outcome.error))
 
@@ -286,7 +285,7 @@ class _Batch:
             return
         self._copies[result] = []
         folder = self._catalogue.begin(result)
-        case.job = job = Job(**vars(job) | {"work": str(folder), "result": str(result)})
+        case.job = job = replace(job, work=str(folder), result=str(result))
         if case.cuts:
             wanted = sorted({frame for cut in case.cuts for frame in (cut.start, *cut.kept)})
             self._ready.appendleft((case, task_of(work.sample, job=job, wanted=wanted), self._cut))

@@ -26,9 +26,8 @@ from ..storage import atomic_path, input_errors
 from ..video import DEFAULT_FPS, Landmark, open_source
 from .containers import creation_time
 from .segments import Segment
+from .worker import Report
 
-#: Told the frames that are done, and about how many there are.
-Report = Callable[[int, int | None], None]
 _READ_BYTES = 1 << 22
 _SAMPLE_VERSION = 1
 

@@ -162,13 +162,17 @@ class Worker:
             if self._stopped.is_set():
                 raise OSError("the batch has ended")
             errors = tempfile.TemporaryFile()  # noqa: SIM115
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "crowdcount.batch.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env=os.environ | one_thread | {"PYTHONPATH": paths},
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "crowdcount.batch.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=os.environ | one_thread | {"PYTHONPATH": paths},
+                )
+            except BaseException:
+                errors.close()
+                raise
             self._lines = queue.Queue()
             self._reader = threading.Thread(
                 target=_pass_on, args=(self._process, errors, self._lines), daemon=True

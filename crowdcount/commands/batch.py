@@ -25,7 +25,7 @@ from .common import (
 @click.option("--output", "-o", metavar="OUT", required=True, help="Folder for the results; made if need be.")
 @click.option(
     "--pattern",
-    type=ParsedText("pattern", "crowdcount.batch.plan", "parse_pattern", splitter=";"),
+    type=ParsedText("pattern", "crowdcount.batch.plan", "PathPattern", splitter=";"),
     multiple=True,
     metavar="PATTERN",
     help="How paths say camera and time: '{camera}/%Y-%m-%d/%H%M%S*', without suffix; the first that fits.",

@@ -100,7 +100,7 @@ def _code() -> Iterator[Path]:
     yield from sorted(Path(features.__file__).parent.glob("*.py"))
     for name in ("scene", "video"):
         yield from sorted((here.parent / name).glob("*.py"))
-    for name in ("overview", "pipeline", "counting", "smoothing", "stretches", "alarm/measuring"):
+    for name in ("overview", "pipeline", "counting", "smoothing", "stretches", "results", "alarm/measuring"):
         yield here.parent / f"{name}.py"
-    for name in ("local_counts", "measuring", "witnesses"):
+    for name in ("datasets/dataset", "local_counts", "measuring", "witnesses"):
         yield here / f"{name}.py"

@@ -232,7 +232,7 @@ class TestFiles:
         write_report(summarise(tmp_path, "hour"), [tmp_path / "a.png"], "hour")
         image = cv2.imread(str(tmp_path / "a.png"))
         blue = (np.abs(image.astype(int) - (0x96, 0x5C, 0x1D)).max(axis=2) < 60).astype(np.uint8)
-        _, _, boxes, _ = cv2.connectedComponentsWithStats(blue[60:])  # below the legend
+        _, _, boxes, _ = cv2.connectedComponentsWithStats(blue[40:])  # below the legend
         heights = boxes[1:, cv2.CC_STAT_HEIGHT]
         assert len(heights) == 60
         assert np.ptp(heights) <= 1  # those of nobody are whole, not cut by the axis
@@ -247,6 +247,11 @@ class TestFiles:
         sources = [image["src"] for image in page.all("img")]
         assert len(sources) == 4
         assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+
+    def test_a_page_is_the_same_again(self, out, tmp_path):
+        for name in ("a.html", "b.html"):
+            write_report(summarise(out, "hour"), [tmp_path / name], "hour")
+        assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_a_page_tells_what_it_leaves_out(self, out, tmp_path, html_reader, monkeypatch):
         monkeypatch.setattr("crowdcount.batch.report._MOST_LINES", 1)

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from models import Correction, CountPredictor, CurvePredictor, count_interval, count_scale
 from models.predictor import checked_array
@@ -15,7 +15,9 @@ from models.predictor import checked_array
 from .arrays import jsonable, load_arrays, save_arrays
 from .errors import ModelError, SceneError
 from .profile import scaled_to
+from .results import DIRECTIONS
 from .scene import Scene, scene_of
+from .scene.description import Strict, first_of
 
 VERSION = 1
 MODEL_SUFFIXES = (".npz",)
@@ -34,7 +36,6 @@ _MAX_DEGREE = 16
 _MAX_PERSON_HEIGHT = 1000
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
-_DIRECTIONS = ("right", "left")
 #: z value of a two-sided interval of 90 %.
 _Z = 1.645
 
@@ -366,17 +367,13 @@ class CounterModel:
             arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
         if self.directions is not None:
             meta["directions"] = {}
-            for name, one in zip(_DIRECTIONS, self.directions, strict=True):
+            for name, one in zip(DIRECTIONS, self.directions, strict=True):
                 parts, meta["directions"][name] = one.to_arrays()
                 arrays |= {f"{name}_{key}": array for key, array in parts.items()}
         save_arrays(path, kind, VERSION, arrays, meta)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class _Kernel(_Strict):
+class _Kernel(Strict):
     kernel: str
     gamma: float
     coef0: float
@@ -387,17 +384,17 @@ class _View(_Kernel):
     has_support: bool
 
 
-class _Regressor(_Strict):
+class _Regressor(Strict):
     center: float
     views: tuple[_View, ...] = Field(min_length=1)
 
 
-class _Directions(_Strict):
+class _Directions(Strict):
     right: _Regressor
     left: _Regressor
 
 
-class _Meta(_Strict):
+class _Meta(Strict):
     columns: tuple[str, ...] = Field(min_length=1, max_length=100_000)
     per_cell: bool
     quantile: float | None = Field(ge=0)
@@ -459,10 +456,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        what = "".join(c if c.isprintable() else " " for c in what)[:160]
-        raise ModelError(f"{path} is not a model file ({what}); train it again") from None
+        raise ModelError(f"{path} is not a model file ({first_of(error)}); train it again") from None
     except ValueError as error:
         raise ModelError(f"{path} is not a model file ({error}); train it again") from None
     return CounterModel(

@@ -25,21 +25,31 @@ def csv_rows(path: Path, *kinds: Sequence[str]) -> tuple[list[str], Iterator[tup
     DatasetError
         When it is of no kind, a column stands twice, or, later, a line has more or fewer cells.
     """
-    lines = csv_lines(path)
-    header = [cell.strip().lower() for cell in next(lines, (1, []))[1]]
+    header, rows = table_rows(path)
+    header = [name.lower() for name in header]
     named = [name for name in header if name]
     if len(set(named)) < len(named) or not any(set(columns) <= set(named) for columns in kinds):
         wanted = ", or ".join(f"{', '.join(columns[:-1])} and {columns[-1]}" for columns in kinds)
         found = f"found {','.join(header)[:80]!r}" if header else "found none"
         raise DatasetError(f"{path}, line 1: expected a header with the columns {wanted}, each once, "
                            f"{found}; add or correct it")
+    return header, ((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
+
+
+def table_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of a table's columns, and number and cells of each line of `csv_lines` behind them.
+
+    DatasetError, later, when a line has more or fewer cells.
+    """
+    lines = csv_lines(path)
+    header = [cell.strip() for cell in next(lines, (1, []))[1]]
 
     def rows():
         for line, cells in lines:
             if len(cells) != len(header):
                 raise DatasetError(f"{path}, line {line}: expected {len(header)} values, found {len(cells)}; "
                                    "correct it")
-            yield line, dict(zip(header, cells, strict=True))
+            yield line, cells
 
     return header, rows()
 

@@ -124,7 +124,7 @@ class Segmenter:
 
     @property
     def reference_bgr(self) -> np.ndarray | None:
-        """The picture (H, W, 3) uint8 of that, against which the light is judged."""
+        """The picture (H, W, 3) uint8 of `empty`, against which the light is judged; None before."""
         return None if self.empty is None else self.empty.image_bgr
 
     def learn(

@@ -182,9 +182,6 @@ class HeightEstimate:
         Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
         were seen, times the trust in the line, which grows with the number of whole people and their share
         of the blobs, and falls with the share of blobs that lie. 0 when the line is the typical one.
-    n_people : float
-        How many different blobs the line explains as one whole person: the sum of their probabilities, as
-        a weighted mean over the thresholds.
     """
 
     slope: float
@@ -192,7 +189,6 @@ class HeightEstimate:
     smallest: float
     largest: float
     reliability: float
-    n_people: float
 
 
 def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
@@ -341,7 +337,6 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
         smallest=float(0.8 * found_heights[0]),
         largest=float(1.25 * found_heights[-1]),
         reliability=float(reliability),
-        n_people=float(n_people),
     )
 
 
@@ -388,7 +383,7 @@ def _lying_people(blob_sets, line, reference_row, frame_height):
 
 def _typical(frame_height) -> HeightEstimate:
     slope, intercept = typical_line(frame_height)
-    return HeightEstimate(slope, intercept, SMALLEST_PERSON * frame_height, float(frame_height), 0.0, 0.0)
+    return HeightEstimate(slope, intercept, SMALLEST_PERSON * frame_height, float(frame_height), 0.0)
 
 
 def _distinct(blobs, frame_height):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .pruning import GAUSSIAN_MAD
+from .losses import GAUSSIAN_MAD
 
 #: Rounds of trimming, and the residual, in standard deviations, beyond which a label does not count.
 ROUNDS = 3

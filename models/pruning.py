@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy import ndimage, stats
 
+from .losses import GAUSSIAN_MAD
 from .objective import Minimizer, Objective
 
 FALSE_SHARE = 0.15
@@ -13,7 +14,6 @@ SUSPECT_SHARE = 0.9
 WINDOW = 21
 PREDICTION_WINDOW = 41
 NEGLIGIBLE = 1e-3
-GAUSSIAN_MAD = 1.482602218505602  # a Gaussian's standard deviation / median of its absolute values
 
 
 def outlier_threshold(

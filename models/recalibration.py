@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .intervals import conformal_quantile, count_scale, normalised_scores
+from .losses import GAUSSIAN_MAD
 
 #: Precisions of the priors of the offset (people) and of the scale, in those of an error at one person.
 #: Chosen on eight measured drifts (docs/decisions/2026-11-20-recalibration.md); a label at ten people weighs
@@ -31,8 +32,8 @@ _REWEIGHTINGS = 50
 class Correction:
     """count' = offset + scale * count, never below 0."""
 
-    offset: float = 0.0
-    scale: float = 1.0
+    offset: float
+    scale: float
 
     def __call__(self, counts: np.ndarray) -> np.ndarray:
         """Corrected counts (n,) float64."""
@@ -73,7 +74,7 @@ def are_slips(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
         weighted = design / np.maximum(np.abs(residuals), 1.0)[:, None]
         residuals = errors - design @ np.linalg.solve(weighted.T @ design + _PRIOR, weighted.T @ errors)
     sizes = np.abs(residuals)
-    is_slip = sizes > max(LEAST_SLIP, SLIP_DEVIATIONS * 1.4826 * np.median(sizes))
+    is_slip = sizes > max(LEAST_SLIP, SLIP_DEVIATIONS * GAUSSIAN_MAD * np.median(sizes))
     return is_slip & (is_slip.mean() <= MOST_SLIPS)
 
 

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from ..errors import DatasetError, VideoError
-from ..tables import csv_lines, number_in
+from ..tables import number_in, table_rows
 from ..video import Position, parse_position
 
 #: What a cell may say, in small letters, and the vote that it is; NaN: no vote.
@@ -88,8 +88,7 @@ def read_calls(path: str | Path) -> list[Statement]:
         One line with the number of the wrong one.
     """
     path = Path(path)
-    lines = csv_lines(path)
-    header = [cell.strip() for cell in next(lines, (1, []))[1]]
+    header, rows = table_rows(path)
     small = [name.lower() for name in header]
     operators = [k for k, name in enumerate(small) if name not in (*_PLACES, *_OTHERS)]
     has_place = "frame" in small or {"start", "end"} <= set(small)
@@ -99,10 +98,8 @@ def read_calls(path: str | Path) -> list[Statement]:
             f"each operator, each once, found {','.join(header)[:80]!r}; add a header"
         )
     statements = []
-    for line, cells in lines:
+    for line, cells in rows:
         where = f"{path}, line {line}"
-        if len(cells) != len(header):
-            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
         row = dict(zip(small, (cell.strip() for cell in cells), strict=True))
         start, end = _stretch(row, where)
         votes = [(header[k], cells[k]) for k in operators]

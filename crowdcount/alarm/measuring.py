@@ -18,7 +18,7 @@ from ..pipeline import Pipeline
 from ..results import is_reliable
 from ..scene import Scene
 from ..smoothing import Looks, stride
-from ..tables import csv_lines, number_in
+from ..tables import number_in, table_rows
 from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
 
 #: Kind of an alarm's model file.
@@ -195,8 +195,7 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
             raise DatasetError(f"{path} holds no table of features; give one, or footage")
         rows = zip(dataset.numbers.tolist(), dataset.features, strict=True)
         return dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in rows]
-    lines = csv_lines(path)
-    header = [cell.strip() for cell in next(lines, (1, []))[1]]
+    header, lines = table_rows(path)
     header = [name.lower() if name.lower() in _NOT_FEATURES else name for name in header]
     chosen = [k for k, name in enumerate(header) if name not in _NOT_FEATURES]
     if not chosen or "" in header or len(set(header)) < len(header):
@@ -204,8 +203,6 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
     rows = []
     for line, cells in lines:
         where = f"{path}, line {line}"
-        if len(cells) != len(header):
-            raise DatasetError(f"{where}: expected {len(header)} values, found {len(cells)}; correct it")
         named = dict(zip(header, cells, strict=True))
         frame = len(rows)
         if "frame" in named:

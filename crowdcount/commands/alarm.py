@@ -11,6 +11,7 @@ from .common import (
     POSITIVE,
     cache_option,
     json_line,
+    json_option,
     model_option,
     quiet_option,
     reconnect_option,
@@ -45,7 +46,7 @@ def alarm() -> None:
 @_every_option
 @_fps_option
 @cache_option
-@click.option("--json", is_flag=True, help="Print the result as one line of JSON.")
+@json_option
 @quiet_option
 def train(source: str, labels: str, model: str, json: bool, quiet: bool, **options) -> None:
     """Learn an alarm from operators' rough calls.

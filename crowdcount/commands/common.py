@@ -146,6 +146,7 @@ reconnect_option = click.option(
     help="For how long a camera or stream that broke off is tried again before it is given up.",
 )
 
+json_option = click.option("--json", is_flag=True, help="Print the result as one line of JSON.")
 cache_option = click.option(
     "--cache", metavar="FOLDER", help="Folder in which the measured features are kept for the next run."
 )
@@ -189,7 +190,7 @@ def _dataset_options(several: bool) -> list[Callable]:
         fps_option,
         scene_option,
         cache_option,
-        click.option("--json", is_flag=True, help="Print the result as one line of JSON."),
+        json_option,
         quiet_option,
     ]
 

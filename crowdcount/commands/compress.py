@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from .common import json_line, quiet_option
+from .common import json_line, json_option, quiet_option
 
 
 class _Prototypes(click.ParamType):
@@ -44,7 +44,7 @@ class _Prototypes(click.ParamType):
     metavar="FILE",
     help="Picture to draw of the error against the number of prototypes, .png, .svg or .pdf.",
 )
-@click.option("--json", is_flag=True, help="Print the result as one line of JSON.")
+@json_option
 @quiet_option
 def compress(model: str, output: str | None, json: bool, quiet: bool, **options) -> None:
     """Shrink MODEL to a few virtual prototypes.

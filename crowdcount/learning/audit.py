@@ -171,7 +171,7 @@ def _parts(audit: Audit, shown: dict[int, Markup]) -> Iterator[Markup]:
         parts.append(paragraph("There are no pictures: the data set holds ready-made features.", True))
     elif len(audit.removed) > MAX_PICTURES:
         parts.append(paragraph(f"Pictures are shown of the first {MAX_PICTURES}.", True))
-    header = ["rank", "frame", "label", "prediction", "refinement"]
+    header = [*AUDIT_COLUMNS]
     rows = [
         [rank, one.number, f"{one.label:g}", f"{one.prediction:.1f}", one.refinement]
         for rank, one in enumerate(audit.removed, start=1)

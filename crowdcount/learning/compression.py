@@ -5,7 +5,7 @@ that costs is measured on blocks of frames that neither the model nor its replic
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from models.selection import SELECTIONS
 
 from ..errors import ModelError
 from ..model import CounterModel, Examples, Prototypes
+from .measuring import Progress
 
 #: Numbers of prototypes that are tried.
 SIZES = (20, 15, 10, 7, 5, 3, 2, 1)
@@ -40,8 +41,6 @@ NEAREST = 6
 APART = 50
 #: Repetitions of a timed prediction, of which the fastest counts.
 _REPETITIONS = 30
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

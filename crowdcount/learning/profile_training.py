@@ -17,6 +17,7 @@ from models import (
     count_metrics,
     out_of_fold,
 )
+from models.losses import usual_threshold
 
 from ..errors import DatasetError
 from ..profile import N_BANDS, Depth, density, depth_distance, scaled_to
@@ -168,8 +169,8 @@ def fit_profile(
 
     best = min((judged(ProfileSetting(*pair)) for pair in product(COEF0S, LAMBDAS)), key=error)
     _, held_out, square = best
-    residuals = np.abs(held_out - profiles)
-    robust = {1: 1.345 * 1.4826 * np.median(residuals), 2: np.median(np.sqrt((residuals**2).mean(axis=1)))}
+    residuals = held_out - profiles
+    robust = {1: usual_threshold(residuals), 2: np.median(np.sqrt((residuals**2).mean(axis=1)))}
     tried = [replace(square, p=p, kappa=float(kappa)) for p, kappa in robust.items() if kappa]
     best = min([best, *map(judged, tried)], key=error)
     _, held_out, setting = best

@@ -133,8 +133,8 @@ class Training:
     is_local: bool
     seconds: float
     n_lost_labels: int
-    profile: ProfileFit | None = None
-    directions: DirectionsFit | None = None
+    profile: ProfileFit | None
+    directions: DirectionsFit | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,18 +22,18 @@ _Side = Annotated[int, Field(ge=1, le=MAX_SIDE)]
 _Points = Annotated[tuple[tuple[_Coordinate, _Coordinate], ...], Field(min_length=3, max_length=10_000)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class Line(_Strict):
+class Line(Strict):
     slope: Annotated[float, Field(ge=MIN_SLOPE, le=MAX_SLOPE)]
     intercept: Annotated[float, Field(ge=-65536, le=65536)]
     smallest: _Pixels
     largest: _Pixels
 
 
-class Description(_Strict):
+class Description(Strict):
     size_wh: tuple[_Side, _Side]
     polygons: Annotated[tuple[_Points, ...], Field(min_length=1, max_length=1000)] | None
     line: Line | None

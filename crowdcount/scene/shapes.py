@@ -30,8 +30,8 @@ class HeightLine:
 
     slope: float
     intercept: float
-    smallest: float = 1.0
-    largest: float = 65536.0
+    smallest: float
+    largest: float
 
     def scaled(self, factor: float) -> "HeightLine":
         """The line in an image of `factor` times as many rows."""

@@ -222,7 +222,6 @@ class TestHeightLineOfBlobs:
         assert (estimate.slope, estimate.intercept) == typical_line(240)
         assert estimate.slope == TYPICAL_SLOPE
         assert estimate.reliability == 0
-        assert estimate.n_people == 0
 
     def test_does_not_trust_noise(self):
         rng = np.random.default_rng(4)

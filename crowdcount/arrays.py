@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import CrowdCountError, ModelError
+from .errors import CrowdCountError, ModelError, OutputError
 from .storage import atomic_path, read_bytes
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
@@ -98,6 +98,26 @@ def load_arrays(path: str | Path, kind: str, max_version: int,
         raise error(f"{path} was written by a newer crowdcount (format {version}, this one reads up to "
                     f"{max_version}); update crowdcount")
     return arrays, meta
+
+
+def refuse_other_kind(path: str | Path, kind: str) -> None:
+    """OutputError where a file of a kind, .npz or .json, would replace one that is none of that kind: another
+    model, or what somebody else wrote."""
+    path = Path(path)
+    if path.is_file() and path.stat().st_size and _kind_of(path) != kind:
+        raise OutputError(f"{path} is there and is no {kind} of crowdcount; move it, or choose another name")
+
+
+def _kind_of(path: Path) -> object:
+    """What a file of ours says that it is; None of any other file."""
+    try:
+        if path.suffix.lower() != ".npz":
+            return json.loads(read_bytes(path, MAX_BYTES, "file", "move it", ModelError))["kind"]
+        with zipfile.ZipFile(path) as archive:
+            _, header = _read_member(archive, archive.getinfo(f"{_META}.npy"))
+        return json.loads(header.tobytes())["kind"]
+    except Exception:  # as of a table of features
+        return None
 
 
 def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from .arrays import refuse_other_kind
 from .counting import Counting, open_counting
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .marking import write_scene_page
@@ -20,7 +21,7 @@ from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
 from .pages import PAGE_SUFFIXES
 from .plots import PLOT_SUFFIXES, plot_counts
-from .profile import PROFILE_SUFFIXES, open_profiles
+from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
@@ -153,6 +154,10 @@ def plan_counting(
     for job in jobs:
         if not never_ends(job.source):  # of which what is there is set aside
             refuse_foreign(job.counts, COLUMNS)
+            if job.profile is not None:
+                refuse_foreign(job.profile, PROFILE_COLUMNS)
+        if job.scene is not None:
+            refuse_other_kind(job.scene, "scene")
     written = [(job.label, path) for job in jobs for path in job.files]
     for (label, path), (other, other_path) in combinations(written, 2):
         if same_file(path, other_path):
@@ -360,6 +365,8 @@ def make_scene(
         if path is not None:
             check_writable(path, suffixes)
             refuse_among_images(path, source)
+    if output is not None:
+        refuse_other_kind(output, "scene")
     is_estimated = not (imported or scene or persons)
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)
@@ -385,6 +392,7 @@ def make_scene(
         starts = [] if scene is None else ["--scene", str(scene)]
         starts += [part for file in imported for part in ("--import", str(file))]
         command = command_on(source, ["scene"], *starts)
-        ending = shlex.join(["-o", str(output or f"{source_stem(source)}.json")])
+        suffix = ".npz" if made.polygons is None or made.line is None else ".json"
+        ending = shlex.join(["-o", str(output or f"{source_stem(source)}{suffix}")])
         write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
     return made

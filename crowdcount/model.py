@@ -12,15 +12,15 @@ from pydantic import Field, ValidationError
 from models import Correction, CountPredictor, CurvePredictor, count_interval, count_scale
 from models.predictor import checked_array
 
-from .arrays import jsonable, load_arrays, save_arrays
+from .arrays import jsonable, load_arrays, refuse_other_kind, save_arrays
 from .errors import ModelError, SceneError
 from .profile import scaled_to
 from .results import DIRECTIONS
 from .scene import Scene, scene_of
 from .scene.description import Strict, first_of
+from .storage import check_writable
 
 VERSION = 1
-MODEL_SUFFIXES = (".npz",)
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
 #: Standard deviation of the logarithm of the factor by which a model for any scene counts too many or too few
@@ -412,6 +412,13 @@ class _Meta(Strict):
     has_prototypes: bool = False
     directions: _Directions | None = None
     fullest: float | None = None
+
+
+def check_model_file(path: str | Path, kind: str = "model") -> None:
+    """OutputError where a model of a kind, see `CounterModel.save`, cannot be written, or would replace what
+    is no such model."""
+    check_writable(path, (".npz",))
+    refuse_other_kind(path, kind)
 
 
 def load_model(path: str | Path, kind: str = "model") -> CounterModel:

@@ -15,6 +15,8 @@ from .scene import Scene
 
 #: Bands of equal ground into which the depth is divided.
 N_BANDS = 16
+#: Of the columns of `open_profiles`, those that every such file has.
+PROFILE_COLUMNS = ("frame", "time_s", "count", "density_1")
 PROFILE_SUFFIXES = tuple(f".{name}" for name in FORMATS)
 
 

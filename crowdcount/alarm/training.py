@@ -15,9 +15,9 @@ from ..errors import DatasetError
 from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..learning.cache import kept
 from ..learning.grids import grid_weights
-from ..model import MODEL_SUFFIXES, CounterModel
+from ..model import CounterModel, check_model_file
 from ..scene import load_scene, view_arrays, view_of
-from ..storage import check_writable, refuse_to_replace
+from ..storage import refuse_to_replace
 from ..video import spread
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, Measuring, open_measuring
@@ -323,7 +323,7 @@ def train_alarm_model(
 ) -> AlarmTraining:
     """Train an alarm, as `train_alarm` with its `options`, and save it as `model`."""
     refuse_to_replace(model, source, labels, scene)
-    check_writable(model, MODEL_SUFFIXES)
+    check_model_file(model, KIND)
     with watcher.progress() as show:
         training = train_alarm(source, labels, scene=scene, show=show, **options)
         training.model.save(model, KIND)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import DatasetError, OutputError
 from ..jobs import Show, Watcher, command_on, source_label, source_stem
-from ..model import MODEL_SUFFIXES, default_model, load_model
+from ..model import check_model_file, default_model, load_model
 from ..pages import PAGE_SUFFIXES
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
@@ -134,7 +134,7 @@ def train_model(
     DatasetError, VideoError, SceneError, OutputError
     """
     refuse_to_replace(model_path, *paths, scene, *counts, mot)
-    check_writable(model_path, MODEL_SUFFIXES)
+    check_model_file(model_path)
     if len(counts) != len(paths) and (counts or len(paths) > 1):
         raise DatasetError(
             "expected a file of counts for each recording, in their order, found "
@@ -270,7 +270,7 @@ def recalibrate_model(
     """
     written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
     refuse_to_replace(written, model, path, scene, counts, mot)
-    check_writable(written, MODEL_SUFFIXES)
+    check_model_file(written)
     loaded = default_model() if model == BUNDLED else load_model(model)
     labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
     with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
@@ -307,7 +307,7 @@ def compress_model(
     """
     written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
     refuse_to_replace(written, model)
-    check_writable(written, MODEL_SUFFIXES)
+    check_model_file(written)
     if plot is not None:
         refuse_to_replace(plot, model, written)
         check_writable(plot, PLOT_SUFFIXES)

@@ -20,6 +20,8 @@ from .shapes import MAX_PIXELS, HeightLine, map_of, region_of
 #: from the published features, in which a person covers about 900 pixels of dilated foreground there.
 MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT = 139.0, 32.0
 _MAX_JSON_BYTES = 1 << 20
+#: People of an imported map are at most so many times as tall as the frame: of the nearest, parts are seen.
+_TALLEST = 4
 
 
 def load_scene(path: str | Path) -> Scene:
@@ -114,25 +116,40 @@ def import_scene(*paths: str | Path) -> Scene:
         try:
             with np.errstate(divide="ignore", invalid="ignore"):  # heights that are none are refused below
                 if "pMapN" in variables:
-                    person_height = MALL_PERSON_HEIGHT / np.sqrt(variables["pMapN"].astype(np.float64))
+                    person_height = MALL_PERSON_HEIGHT / np.sqrt(_numbers(variables["pMapN"]))
                 elif "dmap" in variables:
-                    person_height = UCSD_PERSON_HEIGHT / variables["dmap"].pmapy.astype(np.float64)
+                    person_height = UCSD_PERSON_HEIGHT / _numbers(variables["dmap"].pmapy)
                 elif "roi" not in variables:
                     raise KeyError
             if "roi" in variables:
-                roi = variables["roi"].mask > 0
+                roi = _numbers(variables["roi"].mask) > 0
         except (AttributeError, KeyError, ValueError, TypeError):
             raise SceneError(
-                f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask; give a file of "
-                "the Mall or UCSD data set"
+                f"{path} holds no scene: expected pMapN, dmap.pmapy or roi.mask, full matrices; "
+                "give a file of the Mall or UCSD data set"
             ) from None
     if person_height is None or person_height.ndim != 2:
         raise SceneError("the files hold no perspective map (pMapN or dmap.pmapy); add the file that does")
     roi = np.ones(person_height.shape, bool) if roi is None else roi
-    return Scene(
+    scene = Scene(
         person_height.shape[::-1],
         roi,
         person_height.astype(np.float32),
         roi_origin="imported",
         height_origin="imported",
     )
+    smallest, largest = person_height[roi].min(), person_height[roi].max()
+    if smallest < 1 or largest > _TALLEST * len(person_height):
+        raise SceneError(
+            f"the perspective map makes people {smallest:.3g} to {largest:.3g} pixels tall in frames of "
+            f"{len(person_height)} rows; give one in the units of the Mall or UCSD data set"
+        )
+    return scene
+
+
+def _numbers(matrix) -> np.ndarray:
+    """A matrix of real numbers as float64; TypeError for any other, as a sparse one."""
+    array = np.asarray(matrix)
+    if array.dtype.kind not in "biuf":
+        raise TypeError
+    return array.astype(np.float64)

@@ -17,6 +17,7 @@ from ..errors import SceneError
 from ..storage import atomic_path
 from .description import VERSION, Description, Line, Origin, SceneFile, first_of, view_arrays
 from .shapes import (
+    MAX_COORDINATE,
     Axis,
     HeightLine,
     Polygon,
@@ -91,8 +92,10 @@ class Scene:
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
             raise SceneError("the height map holds values that are not positive numbers; make it again")
-        if self.axis is not None and not 1 <= math.dist(*self.axis) < math.inf:
+        if self.axis is not None and not math.dist(*self.axis) >= 1:
             raise SceneError(f"the axis {axis_text(self.axis)} has no length; give two points apart")
+        if self.axis is not None and np.abs(self.axis).max() > MAX_COORDINATE:
+            raise SceneError(f"the axis {axis_text(self.axis)} is far outside any frame; correct it")
 
     @property
     def right(self) -> np.ndarray:

@@ -8,6 +8,7 @@ import pickle
 import re
 import resource
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -336,6 +337,34 @@ class TestPlan:
         for _ in range(2):
             assert run(f"{COUNT} -o street.counts.csv --end 2 -q")[0] == 0
             assert run(f"{COUNT} --end 2 -q")[0] == 0
+
+    def test_nor_by_densities(self, run, here):
+        (here / "l.csv").write_text("frame,count\n0,1\n")
+        code, _, stderr = run(f"{COUNT} --profile l.csv")
+        assert code == 2
+        assert "l.csv is not from crowdcount; move it" in stderr
+
+    def test_models_and_scenes_are_not_replaced_by_what_is_none(self, run, here):
+        """Nor are files of others."""
+        load_model("../model.npz").scene.save("scene.npz")
+        shutil.copy("../model.npz", "model.npz")
+        np.savez("table.npz", x=np.zeros(3))
+        Path("package.json").write_text('{"name": "x"}')
+        before = {name: (here / name).read_bytes() for name in only(here)}
+        for command, kind in (
+            (f"scene ../street.avi {PERSONS} -o", "scene"),
+            (f"{COUNT} -o c.csv --save-scene", "scene"),
+            ("train ../street.avi --counts ../labels.csv -m", "model"),
+            ("recalibrate bundled ../street.avi --counts ../labels.csv -o", "model"),
+            ("alarm train ../street.avi --labels ../labels.csv -m", "alarm"),
+        ):
+            for name in before:
+                if name.startswith(kind) or (name.endswith(".json") and kind != "scene"):
+                    continue
+                code, _, stderr = run(f"{command} {name}")
+                assert code in (1, 2), command
+                assert f"{name} is there and is no {kind} of crowdcount; move it" in stderr
+        assert {name: (here / name).read_bytes() for name in only(here)} == before
 
     @pytest.mark.parametrize(
         ("source", "stem"),

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.io import savemat
 
 from crowdcount.cli import command_line
 from crowdcount.learning.datasets import load_dataset, points_inside
@@ -367,6 +368,14 @@ def test_what_is_assumed_is_shown_and_given_scenes_are_begun_with(street, browse
     assert figures >= 3
     assert region == pytest.approx(120.5, abs=1)
     assert drawn.stat().st_size > 10_000
+
+
+def test_the_command_of_an_imported_map_writes_what_can_hold_it(street, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    width, height = street.scene.size_wh
+    savemat("map.mat", {"pMapN": np.full((height, width), 20.0)})
+    run("scene", street.frames, "--import", "map.mat", "--html", "draw.html")
+    assert "-o frames.npz" in Path("draw.html").read_text()
 
 
 def test_what_is_given_with_the_page_is_drawn_on_it(street, browser, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -510,8 +511,17 @@ class TestImport:
         for wrong_map in (np.ones((1, 5)), np.ones((3, 4, 5)), np.ones((0, 0)), np.zeros((9, 9))):
             scipy.io.savemat(path, {"pMapN": wrong_map})
             contents.append(path.read_bytes())
-        scipy.io.savemat(path, {"dmap": {"pmapy": np.zeros((9, 9))}})
-        contents.append(path.read_bytes())
+        full = np.ones((9, 9))
+        for variables in (
+            {"dmap": {"pmapy": np.zeros((9, 9))}},
+            {"pMapN": scipy.sparse.csc_matrix(full)},
+            {"pMapN": full, "roi": {"mask": scipy.sparse.csc_matrix(full)}},
+            {"pMapN": full * 1j},
+            {"pMapN": full * 1e12},
+            {"pMapN": full * 1e-12},
+        ):
+            scipy.io.savemat(path, variables)
+            contents.append(path.read_bytes())
         for content in contents:
             path.write_bytes(content)
             with pytest.raises(SceneError) as excinfo:

@@ -84,7 +84,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    axes[0].set_title(summary, loc="left", fontsize=9, color=GREY)
+    _set_summary(axes[0], summary)
     _save(figure, path, title)
 
 
@@ -263,7 +263,8 @@ def _draw_directions(axes, times_s: np.ndarray, results: Sequence[FrameCount]) -
     starts = _groups(len(results))
     for name, colour in (("right", _AMBER), ("left", _INK)):
         values = np.array([getattr(row, name) for row in results], np.float64)
-        axes.plot(times_s[starts], _means(values, starts), color=colour, linewidth=0.8, label=name)
+        means = _means(values, starts)
+        axes.plot(times_s[starts], means, color=colour, linewidth=0.8, label=name, **dots(means))
     if axes.get_legend() is not None:
         legend_above(axes, 5)
 
@@ -325,6 +326,15 @@ def legend_above(axes, columns: int) -> None:
     """Put an axes' legend, in so many columns, above its right end."""
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, fontsize=8, frameon=False,
                 labelcolor=GREY, borderaxespad=0)
+
+
+def _set_summary(axes, text: str) -> None:
+    """Put a line above an axes: beside its legend, or above that where it would run into it."""
+    line = axes.set_title(text, loc="left", fontsize=9, color=GREY)
+    if axes.get_legend() is not None:
+        axes.figure.draw_without_rendering()
+        if line.get_window_extent().x1 > axes.get_legend().get_window_extent().x0:
+            axes.set_title(text, loc="left", fontsize=9, color=GREY, pad=22)
 
 
 def _summary(results: Sequence[FrameCount], start_time: datetime | None) -> str:
@@ -430,7 +440,8 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     numbers = [size.prototypes for size in found.sizes]
     for name, style in zip(found.chosen.selected, ("-", "--", ":"), strict=True):
         errors = [size.selected[name] for size in found.sizes]
-        axes.plot(numbers, errors, style, color=GREY, linewidth=1.2, label=f"selected frames: {name}")
+        axes.plot(numbers, errors, style, marker=".", color=GREY, linewidth=1.2,
+                  label=f"selected frames: {name}")
     axes.axhline(found.full.metrics.mae, color=_INK, linewidth=1.0,
                  label=f"the model, {found.full.prototypes} training frames")
     axes.plot(numbers, [size.metrics.mae for size in found.sizes], "o-", color=BLUE, linewidth=1.8,

@@ -1,7 +1,8 @@
 import math
 import re
 import warnings
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from xml.etree import ElementTree
 
 import cv2
@@ -9,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from crowdcount import plots
 from crowdcount.errors import OutputError
 from crowdcount.plots import plot_counts
 from crowdcount.results import FrameCount
@@ -41,6 +43,19 @@ def texts(path, results, **options):
 
 
 class TestPlot:
+    @pytest.mark.parametrize(("n", "start", "apart"), [(100, None, False), (2400, 2, True)])
+    def test_the_summary_never_runs_into_the_legend(self, tmp_path, monkeypatch, n, start, apart):
+        figures = []
+        monkeypatch.setattr(plots, "_save", lambda figure, path, title: figures.append(figure))
+        zoned = start and datetime(2024, 5, 1, 8, tzinfo=timezone(timedelta(hours=start)))
+        plot_counts([replace(row, right=2.0, left=1.0) for row in rows(n)], tmp_path / "a.png", "clip", zoned)
+        figures[0].draw_without_rendering()
+        axes = figures[0].axes[0]
+        legend = axes.get_legend().get_window_extent()
+        summary = axes._left_title.get_window_extent()
+        assert not summary.overlaps(legend)
+        assert (summary.y0 > legend.y1) == apart
+
     def test_line_and_interval_over_the_whole_width(self, tmp_path):
         _, blue, amber = plotted(tmp_path / "a.png", rows(1000))
         columns = np.flatnonzero(blue[100:].any(axis=0))

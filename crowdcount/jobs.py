@@ -289,7 +289,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
                 set_aside(path)
         overlay = nullcontext()
         if job.overlay is not None:
-            overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate)
+            overlay = OverlayWriter(job.overlay, counting.info.size_wh, counting.rate, start_time)
         profiles = nullcontext()
         if job.profile is not None:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)

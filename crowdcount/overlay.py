@@ -1,6 +1,7 @@
 """What was counted or annotated, drawn into the frames, and the footage with it as a video."""
 
 import math
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -36,7 +37,9 @@ class OverlayWriter:
     size_wh : (int, int)
         Width and height of the frames, pixels.
     fps : float
-        Frames per second of the video.
+        Frames per second of the video: one at the least, as players show no fewer.
+    start_time : datetime, optional
+        Wall-clock time of `time_s` = 0, to be shown.
 
     Attributes
     ----------
@@ -49,10 +52,13 @@ class OverlayWriter:
         On entering, when the video cannot be begun; on leaving, when it did not become whole.
     """
 
-    def __init__(self, path: str | Path, size_wh: tuple[int, int], fps: float):
+    def __init__(
+        self, path: str | Path, size_wh: tuple[int, int], fps: float, start_time: datetime | None = None
+    ):
         self.path = Path(path)
         self.size_wh = size_wh
-        self.fps = fps
+        self.fps = max(fps, 1.0)
+        self._start_time = start_time
 
     def __enter__(self) -> Self:
         codec = _CODECS.get(self.path.suffix.lower())
@@ -87,7 +93,7 @@ class OverlayWriter:
         """
         if frame_bgr is not None:
             self._last_bgr = frame_bgr
-        picture = draw_overlay(self._last_bgr, roi, foreground, row, profile)
+        picture = draw_overlay(self._last_bgr, roi, foreground, row, profile, self._start_time)
         if picture.shape[1::-1] != self.size_wh:
             raise ValueError(f"expected frames of {self.size_wh}, found {picture.shape[1::-1]}")
         self._video.write(picture)
@@ -123,7 +129,8 @@ class OverlayWriter:
 
 
 def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray | None,
-                 row: FrameCount, profile: "Profile | None" = None) -> np.ndarray:
+                 row: FrameCount, profile: "Profile | None" = None,
+                 start_time: datetime | None = None) -> np.ndarray:
     """Draw what was counted into a copy of a frame.
 
     The foreground is tinted, the region of interest outlined and what lies outside it dimmed; a panel tells
@@ -140,6 +147,8 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
         Foreground at any resolution.
     row : FrameCount
     profile : Profile, optional
+    start_time : datetime, optional
+        Wall-clock time of `time_s` = 0; the time by the clock is told too.
 
     Returns
     -------
@@ -155,7 +164,7 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
     _show_region(picture, roi, scale)
     if profile is not None:
         _draw_strip(picture, profile, scale)
-    _draw_panel(picture, row, scale)
+    _draw_panel(picture, row, scale, start_time)
     return picture
 
 
@@ -211,7 +220,7 @@ def _show_region(picture: np.ndarray, roi: np.ndarray, scale: float) -> None:
     cv2.polylines(picture, outlines, True, _OUTLINE_BGR, max(1, round(1.5 * scale)), cv2.LINE_AA)
 
 
-def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
+def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float, start_time: datetime | None) -> None:
     """The texts in the upper left corner, over a darkened ground."""
     counted = math.isfinite(row.count)
     lines = [(f"{row.count:.1f}" if counted else "--", 1.1, _WHITE_BGR)]
@@ -220,6 +229,8 @@ def _draw_panel(picture: np.ndarray, row: FrameCount, scale: float) -> None:
     if row.right is not None and math.isfinite(row.right):
         lines.append((f"{row.left:.1f} < left   right > {row.right:.1f}", 0.45, _PALE_BGR))
     lines.append((f"{clock(row.time_s, 1)}   frame {row.frame}", 0.45, _PALE_BGR))
+    if start_time is not None:
+        lines.append((f"{start_time + timedelta(seconds=row.time_s):%Y-%m-%d %H:%M:%S}", 0.45, _PALE_BGR))
     lines += [(flag.replace("_", " "), 0.45, _AMBER_BGR) for flag in row.flags]
 
     margin = round(10 * scale)

@@ -1,5 +1,6 @@
 import math
 import resource
+from datetime import datetime
 
 import cv2
 import numpy as np
@@ -61,6 +62,13 @@ class TestDrawOverlay:
         np.testing.assert_array_equal(pictures[0], pictures[1])
         assert (pictures[0] != pictures[2]).any()
 
+    def test_the_time_by_the_clock_is_told_where_it_is_known(self):
+        frame, whole = np.full((480, 640, 3), 100, np.uint8), np.ones((480, 640), bool)
+        begins = (None, datetime(2024, 5, 1, 8), datetime(2024, 5, 1, 9))
+        pictures = [draw_overlay(frame, whole, None, rows(1)[0], start_time=begin) for begin in begins]
+        assert (pictures[0] != pictures[1]).any()
+        assert (pictures[1] != pictures[2]).any()
+
     @pytest.mark.parametrize("shape", [(2, 3), (2000, 8), (8, 2000)])
     def test_what_does_not_fit_into_a_tiny_frame_is_left_out(self, shape):
         frame, whole = np.full((*shape, 3), 100, np.uint8), np.ones(shape, bool)
@@ -96,6 +104,12 @@ class TestOverlayWriter:
         assert [round(frame[110, 150].mean() / 20) for frame in frames] == list(range(12))
         assert frames[0].shape == (120, 160, 3)
         assert only(tmp_path) == [name]
+
+    def test_pictures_now_and_then_are_a_video_that_players_show(self, tmp_path):
+        with OverlayWriter(tmp_path / "a.mp4", SIZE_WH, 1 / 600) as overlay:
+            overlay.write(np.zeros((120, 160, 3), np.uint8), WHOLE, None, rows(1)[0])
+        video = cv2.VideoCapture(str(tmp_path / "a.mp4"), cv2.CAP_FFMPEG)
+        assert video.get(cv2.CAP_PROP_FPS) == pytest.approx(1)
 
     def test_undecodable_frames_show_the_one_before(self, tmp_path):
         with OverlayWriter(tmp_path / "a.avi", SIZE_WH, 12.5) as overlay:

@@ -61,6 +61,8 @@ class Measuring:
         Names of the features.
     frames : callable
         Gives the frames (MeasuredFrame), in order, once.
+    gap_s : float
+        Seconds from one frame to the next, as they usually are.
     expected : int or None
         About how many frames there are, as far as it is known.
     scene : Scene or None
@@ -82,6 +84,7 @@ class Measuring:
     name: str
     columns: tuple[str, ...]
     frames: Callable[[], Iterator[MeasuredFrame]]
+    gap_s: float
     expected: int | None = None
     scene: Scene | None = None
     rate: float | None = None
@@ -146,7 +149,8 @@ def open_measuring(
         ][::every]
         if not within:
             raise DatasetError(f"{source} has no row from {start} to {end}; choose another start or end")
-        yield Measuring(source, columns, lambda: iter(within), len(within))
+        gap_s = float(np.median(np.diff([row.time_s for row in within]))) if len(within) > 1 else 0.0
+        yield Measuring(source, columns, lambda: iter(within), gap_s, len(within))
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)
@@ -176,6 +180,7 @@ def open_measuring(
             opened.info.name,
             tuple(pipeline.schema.names),
             frames,
+            1 / rate,
             expected,
             overview.scene,
             rate,

@@ -22,7 +22,7 @@ from ..video import refuse_among_images
 from .measuring import KIND, is_table, open_measuring
 
 #: So many seconds without a frame that can be judged are an event, or more where learning a change of light
-#: takes longer.
+#: takes longer, or the rows of a table are far apart.
 BLIND_AFTER_S = 10.0
 
 
@@ -88,13 +88,12 @@ class Alarm:
 class Sight:
     """Whether frames can be judged: blind after `after_s` seconds without one, until the next that can.
 
-    With `takes_breaks`, the time from the frame before to one that cannot be judged is such a time too, as
-    where a stream broke off; the rows of a table may be hours apart. So it is before one that can, where a
-    recorder paused: that is no event, but `is_behind_break` for that frame.
+    The time from the frame before to one that cannot be judged is such a time too, as where a stream broke
+    off. So it is before one that can, where a recorder paused: that is no event, but `is_behind_break` for
+    that frame.
     """
 
     after_s: float
-    takes_breaks: bool
     is_blind: bool = False
     is_behind_break: bool = False
     _unjudged_since_s: float | None = None
@@ -105,7 +104,7 @@ class Sight:
     ) -> AlarmEvent | None:
         """Take the next frame's decision value, NaN without one; the event that it brings about, if any."""
         last_s, self._last_s = self._last_s, time_s
-        self.is_behind_break = self.takes_breaks and time_s - last_s >= self.after_s - 1e-9
+        self.is_behind_break = time_s - last_s >= self.after_s - 1e-9
         if not math.isnan(value):
             was_blind, self.is_blind, self._unjudged_since_s = self.is_blind, False, None
             return AlarmEvent(frame, time_s, "seeing", time_s, value) if was_blind else None
@@ -189,8 +188,7 @@ def watch(
     with open_measuring(source, scene=given, person_height=person_height, **options) as measuring:
         loaded.check_columns(measuring.columns)
         summary.is_models_scene = loaded.is_for(measuring.scene)
-        learning_s = 0.0 if measuring.rate is None else (MIN_LEARNING_FRAMES + 1) / measuring.rate
-        sight = Sight(max(BLIND_AFTER_S, learning_s), takes_breaks=measuring.rate is not None)
+        sight = Sight(max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) * measuring.gap_s))
         summary.start_time = start_time or measuring.opened
         if measuring.opened is not None and target != "-":
             set_aside(target)

@@ -207,14 +207,14 @@ def test_what_was_not_seen_counts_for_no_duration():
 @pytest.mark.parametrize("first", range(20))
 def test_so_many_seconds_without_sight_are_an_event_at_any_time(first):
     """Seconds of frames ten to a second differ by a little less than one, or more."""
-    sight = Sight(1.0, takes_breaks=False)
+    sight = Sight(1.0)
     events = [sight.update(k, k / FPS, math.nan) for k in range(first, first + 11)]
     assert events[:-1] == [None] * 10
     assert (events[-1].event, events[-1].since_s) == ("blind", first / FPS)
 
 
 def test_a_break_of_so_many_seconds_is_one():
-    sight = Sight(10.0, takes_breaks=True)
+    sight = Sight(10.0)
     assert sight.update(0, 0.0, 1.0) is None
     assert sight.update(1, 9.5, 1.0) is None
     assert not sight.is_behind_break
@@ -827,6 +827,20 @@ def test_a_recorder_that_paused_saw_nothing_meanwhile(clip, alarm_file, tmp_path
         assert [event.event for event in summary.events] == ["raised"] * raised
     assert all(value > 0 for _, value in values)
     assert values[-1][0] > 20
+
+
+@pytest.mark.parametrize(
+    ("usual_s", "pause_s", "raised"), [(0.5, 3600, []), (0.5, 9, [5.0]), (60, 3600, []), (60, 500, [600.0])]
+)
+def test_so_does_a_table_with_a_pause(table_alarm, tmp_path, usual_s, pause_s, raised):
+    """One crowded row before it and one behind; nine times the usual gap are a pause, and not below 10 s."""
+    times_s = usual_s * np.arange(21)
+    times_s[11:] += pause_s - usual_s
+    areas = np.where(np.isin(np.arange(21), (10, 11)), 1, -1)
+    rows = [f"{k},{time_s},{area},0\n" for k, (time_s, area) in enumerate(zip(times_s, areas, strict=True))]
+    path = write(tmp_path / "paused.csv", "frame,time_s,area,noise\n" + "".join(rows))
+    events = watch(str(path), table_alarm, str(tmp_path / "e.csv")).events
+    assert [event.since_s for event in events if event.event == "raised"] == raised
 
 
 def test_the_command_raises_and_clears_as_the_library_does():

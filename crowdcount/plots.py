@@ -3,11 +3,11 @@
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from .learning.compression import Compression
     from .profile import Profile
 
+T = TypeVar("T")
+
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _MOST_DOTS = 50  # of a line
+_NARROWEST = 1 / 600  # of a plot's width: what can still be seen
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
 _DAY_S = 86400
@@ -67,13 +70,13 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
         heights.append(0.12 + 0.2 * len(flags))
     figure = _figure(path, 0.2 + sum(heights))
     summary = _summary(results, start_time)
-    results, profiles = _with_pauses(results, profiles)
+    times_s = [row.time_s for row in results]
+    profiles = _with_pauses(profiles, times_s, lambda _: None)
+    results = _with_pauses(results, times_s, lambda time_s: FrameCount(-1, time_s, *[math.nan] * 3))
 
     times_s = np.array([row.time_s for row in results], np.float64)
     values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
-    step = np.median(np.diff(times_s)) if len(times_s) > 1 else 1.0
-    ends_s = np.append(times_s[1:], times_s[-1:] + step)
-    span = (times_s[0], ends_s[-1]) if len(times_s) else (0.0, 1.0)
+    ends_s, span = _extent(times_s)
 
     axes = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     _draw_lines(axes[0], times_s, values)
@@ -90,16 +93,17 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
 
 def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[float, float]], margin: float,
                path: str | Path, title: str, start_time: datetime | None) -> None:
-    """Draw an alarm's decision values over time, and when it was raised.
+    """Draw an alarm's decision values over time, when it was raised, and which frames could not be judged.
 
-    Of more than 2,000 frames, neighbouring ones are drawn together, as their mean.
+    Of more than 2,000 frames, neighbouring ones are drawn together, as their mean. A pause of a recorder
+    leaves a gap.
 
     Parameters
     ----------
     values : sequence of (float, float)
         Seconds and decision value (NaN: none) of each frame, in the order of time.
     raised : sequence of (float, float)
-        From when to when the alarm was raised, seconds.
+        From when to when the alarm was raised, seconds; infinity where it still is.
     margin : float
         The values at which it is raised and cleared are `margin` and -`margin`.
     path, title, start_time
@@ -112,12 +116,21 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
     """
     figure = _figure(path, 3.2)
     axes = figure.subplots()
-    times_s, decisions = np.array(values, np.float64).reshape(-1, 2).T
-    span = (times_s[0], times_s[-1] + 1e-3) if len(times_s) else (0.0, 1.0)
+    rows = [(time_s, value, math.isnan(value)) for time_s, value in values]
+    rows = _with_pauses(rows, [time_s for time_s, _ in values], lambda time_s: (time_s, math.nan, False))
+    times_s, decisions, unjudged = np.array(rows, np.float64).reshape(-1, 3).T
+    ends_s, span = _extent(times_s)
     for begin_s, end_s in raised:
+        end_s = min(end_s, span[1])
+        begin_s = min(begin_s, end_s - _NARROWEST * (span[1] - span[0]))
         axes.axvspan(begin_s, end_s, color=_AMBER, alpha=0.25, linewidth=0)
+    are_unjudged = unjudged > 0
+    if are_unjudged.any():
+        for begin_s, width_s in _stretches(are_unjudged, times_s, ends_s):
+            axes.axvspan(begin_s, begin_s + width_s, ymax=0.03, color=GREY, linewidth=0)
     starts = _groups(len(decisions))
-    axes.plot(times_s[starts], _means(decisions, starts), color=BLUE, linewidth=1.2)
+    means = _means(decisions, starts)
+    axes.plot(times_s[starts], means, color=BLUE, linewidth=1.2, **dots(means))
     for level in (margin, -margin):
         axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)))
     axes.set_ylabel("decision value", color=GREY)
@@ -125,6 +138,7 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
     _label_time(axes, span, start_time)
     times = "once" if len(raised) == 1 else f"{len(raised)} times"
     state = f"alarm (shaded) raised {times}" if raised else "alarm never raised"
+    state += "; grey below: frames not judged" if are_unjudged.any() else ""
     axes.set_title(f"too crowded above 0; {state}", loc="left", fontsize=9, color=GREY)
     _save(figure, path, title)
 
@@ -210,26 +224,29 @@ def _means(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
             known, starts, dtype=np.int64)
 
 
-def _with_pauses(results: Sequence[FrameCount], profiles: Sequence["Profile | None"]):
-    """The same with rows without a count in each pause that can be seen: enough to fill one of `_groups`,
-    wherever that begins, though the rows make groups larger."""
-    gaps_s = np.diff([row.time_s for row in results])
-    if not len(gaps_s):
-        return results, profiles
+def _extent(times_s: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
+    """When what is drawn of each frame ends, the last one's at the usual step, and the span of all."""
+    step_s = (len(times_s) > 1 and np.median(np.diff(times_s))) or 1.0
+    ends_s = np.append(times_s[1:], times_s[-1:] + step_s)
+    return ends_s, (times_s[0], ends_s[-1]) if len(times_s) else (0.0, 1.0)
+
+
+def _with_pauses(rows: Sequence[T], times_s: Sequence[float], empty: Callable[[float], T]) -> Sequence[T]:
+    """The same with `empty` rows in each pause that can be seen: enough to fill one of `_groups`, wherever
+    that begins, though the rows make groups larger."""
+    gaps_s = np.diff(times_s)
+    if len(rows) < 2:
+        return rows
     step_s = np.median(gaps_s)
     pauses = np.flatnonzero(gaps_s > max(10 * step_s, gaps_s.sum() / 100)) + 1
-    n_empty = 3 * _group_size(len(results))
-    drawn, shown = [], []
-    for begin, end in pairwise([0, *pauses, len(results)]):
-        drawn += results[begin:end]
-        shown += profiles[begin:end]
-        if end < len(results):
-            last, next_s = results[end - 1], results[end].time_s
+    n_empty = 3 * _group_size(len(rows))
+    drawn = []
+    for begin, end in pairwise([0, *pauses, len(rows)]):
+        drawn += rows[begin:end]
+        if end < len(rows):
             # All but the first at its end: there a group of empty rows and the next real ones is drawn.
-            for time_s in [last.time_s + step_s] + [next_s] * (n_empty - 1):
-                drawn.append(FrameCount(last.frame, time_s, math.nan, math.nan, math.nan))
-            shown += [None] * n_empty if profiles else []
-    return drawn, shown
+            drawn += map(empty, [times_s[end - 1] + step_s] + [times_s[end]] * (n_empty - 1))
+    return drawn
 
 
 def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
@@ -291,17 +308,22 @@ def _draw_profiles(axes, profiles: Sequence["Profile | None"], times_s: np.ndarr
 
 def _draw_flags(axes, results: Sequence[FrameCount], times_s: np.ndarray, ends_s: np.ndarray,
                 flags: Sequence[str]) -> None:
-    narrowest = (ends_s[-1] - times_s[0]) / 600  # what can still be seen
     for row, flag in enumerate(flags):
         flagged = np.array([flag in result.flags for result in results])
-        begins, ends = times_s[flagged], ends_s[flagged]
-        apart = begins[1:] - ends[:-1] > narrowest
-        begins, ends = begins[np.append(True, apart)], ends[np.append(apart, True)]
-        widths = np.maximum(ends - begins, narrowest)
-        axes.broken_barh(np.column_stack([begins, widths]), (row - 0.32, 0.64), color=_AMBER, linewidth=0)
+        bars = _stretches(flagged, times_s, ends_s)
+        axes.broken_barh(bars, (row - 0.32, 0.64), color=_AMBER, linewidth=0)
     axes.set_yticks(range(len(flags)), flags, fontsize=8, color=GREY)
     axes.set_ylim(len(flags) - 0.4, -0.6)
     strip_frame(axes)
+
+
+def _stretches(chosen: np.ndarray, times_s: np.ndarray, ends_s: np.ndarray) -> np.ndarray:
+    """Beginning and width (k, 2) of the stretches of the `chosen` frames, each so wide that it is seen."""
+    narrowest = _NARROWEST * (ends_s[-1] - times_s[0])
+    begins, ends = times_s[chosen], ends_s[chosen]
+    apart = begins[1:] - ends[:-1] > narrowest
+    begins, ends = begins[np.append(True, apart)], ends[np.append(apart, True)]
+    return np.column_stack([begins, np.maximum(ends - begins, narrowest)])
 
 
 def _style_people(axes) -> None:

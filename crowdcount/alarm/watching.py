@@ -266,19 +266,20 @@ def run_alarm(
             source, model, target, scene=scene, start_time=start_time, values=values, show=show, **options
         )
     if plot is not None:
-        spans = list(_spans(summary, values))
+        spans = list(_spans(summary.events))
         margin = options.get("margin", Alarm.margin)
         plot_alarm(values, spans, margin, plot, source_label(source), summary.start_time)
     return summary, target
 
 
-def _spans(summary: AlarmSummary, values: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """From when to when the alarm was raised, seconds."""
+def _spans(events: Sequence[AlarmEvent]) -> Iterator[tuple[float, float]]:
+    """From when to when the alarm was raised, seconds; infinity where it still is."""
     raised_s = None
-    for event in summary.events:
+    for event in events:
         if event.event == "raised":
             raised_s = event.time_s
         elif event.event == "cleared":
             yield raised_s, event.time_s
-    if summary.is_up:
-        yield raised_s, values[-1][0]
+            raised_s = None
+    if raised_s is not None:
+        yield raised_s, math.inf

@@ -12,7 +12,7 @@ import pytest
 
 from crowdcount import plots
 from crowdcount.errors import OutputError
-from crowdcount.plots import plot_counts
+from crowdcount.plots import plot_alarm, plot_counts
 from crowdcount.results import FrameCount
 
 
@@ -175,3 +175,41 @@ class TestPlot:
             with pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$"):
                 plot_counts(rows(3), path, "clip")
         assert only(tmp_path) == ["folder.png"]
+
+
+def alarm_columns(path, values, raised=()):
+    """Where the picture is blue (values), amber (alarm) and has a grey bar (frames not judged), (W,) each."""
+    plot_alarm(values, raised, 0.25, path, "clip", None)
+    picture = cv2.imread(str(path))
+    blue, green, red = np.moveaxis(picture.astype(int), 2, 0)
+    grey = cv2.erode(cv2.inRange(picture, (122,) * 3, (122,) * 3), np.ones((6, 3)))  # no letters, no lines
+    amber = (red > blue + 20) & (red > green)
+    return tuple(part.any(axis=0) for part in (blue > red + 100, amber, grey))
+
+
+class TestPlotAlarm:
+    def test_values_between_frames_that_are_not_judged_are_seen(self, tmp_path):
+        values = [(k / 25, math.nan if k % 2 else 0.5) for k in range(200)]
+        blue, _, grey = alarm_columns(tmp_path / "a.png", values)
+        assert [(np.diff(part.astype(int)) == 1).sum() for part in (blue, grey)] == [100, 100]
+
+    @pytest.mark.parametrize("n", [500, 50_000])
+    def test_a_pause_leaves_a_gap_and_frames_that_are_not_judged_a_mark(self, tmp_path, n):
+        values = [(k / 25 + n / 25 * (k >= n // 2), math.nan if k < n // 5 else 0.5) for k in range(n)]
+        blue, amber, grey = alarm_columns(tmp_path / "a.png", values)
+        assert not (blue | amber)[grey].any()
+        width = np.ptp(np.flatnonzero(blue | grey))
+        assert np.diff(np.flatnonzero(blue)).max() / width == pytest.approx(0.5, abs=0.01)
+        assert grey.sum() / width == pytest.approx(0.1, abs=0.01)
+
+    def test_an_alarm_at_the_last_frame_and_a_single_frame_are_seen(self, tmp_path):
+        for n, least in ((1, 1000), (2000, 2)):
+            values = [(k / 25, 0.5) for k in range(n)]
+            blue, amber, grey = alarm_columns(tmp_path / "a.png", values, [(values[-1][0], math.inf)])
+            assert blue.any()
+            assert amber.sum() >= least
+            assert not grey.any()
+
+    @pytest.mark.parametrize("values", [[], [(0.0, math.nan)], [(1.0, 0.5)] * 3])
+    def test_few_or_no_values(self, tmp_path, values):
+        alarm_columns(tmp_path / "a.png", values)

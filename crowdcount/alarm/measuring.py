@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..results import is_reliable
+from ..results import DIRECTIONS, is_reliable, read_counts
 from ..scene import Scene
 from ..smoothing import Looks, stride
 from ..tables import number_in, table_rows
@@ -25,7 +26,8 @@ from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, re
 KIND = "alarm"
 #: Regions that an alarm looks at: the whole and six cells. How crowded it is needs less detail than a count.
 GRIDS = ((1, 1), (3, 2))
-TABLE_SUFFIXES = (".csv", ".npz", ".mat")
+_COUNTS = (".jsonl", ".parquet")
+TABLE_SUFFIXES = (".csv", *_COUNTS, ".npz", ".mat")
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
 _AHEAD = 4
 
@@ -121,8 +123,8 @@ def open_measuring(
     ----------
     source : str
         A CSV file with a header of `frame` (else the rows are numbered from 0), `time_s` (else frame / fps)
-        and features, such as the counts of `crowdcount count`; a table of published features (.mat, .npz);
-        or anything that `open_source` takes.
+        and features, such as the counts of `crowdcount count`; these as .jsonl or .parquet; a table of
+        published features (.mat, .npz); or anything that `open_source` takes.
     scene : Scene, optional
         By default estimated from the footage; DatasetError where it is given for a table.
     start, end, every, fps, timeout_s, reconnect_s
@@ -194,12 +196,42 @@ def open_measuring(
 
 def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
     """Names of the features and the rows of a table; one with a blank, or unreliable, has no features."""
-    if path.suffix.lower() != ".csv":
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        columns, rows = _read_csv(path, fps)
+    elif suffix in _COUNTS:
+        columns, rows = _read_counts(path)
+    else:
         dataset = load_dataset(path)
         if dataset.features is None:
             raise DatasetError(f"{path} holds no table of features; give one, or footage")
-        rows = zip(dataset.numbers.tolist(), dataset.features, strict=True)
-        return dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in rows]
+        numbered = zip(dataset.numbers.tolist(), dataset.features, strict=True)
+        columns, rows = dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in numbered]
+    if not rows:
+        raise DatasetError(f"{path}: expected a line for each frame, found none")
+    for before, row in pairwise(rows):
+        if row.index <= before.index or row.time_s < before.time_s:
+            raise DatasetError(
+                f"{path}: expected frames and times that increase, found frame {row.index}, {row.time_s:g} "
+                f"s, behind frame {before.index}, {before.time_s:g} s; sort the lines"
+            )
+    return columns, rows
+
+
+def _read_counts(path: Path) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
+    """As `_read_csv` reads the same counts."""
+    counts = read_counts(path)
+    has_directions = any(row.right is not None for row in counts)
+    columns = ("count", "low", "high", *(DIRECTIONS if has_directions else ()))
+    rows = []
+    for row in counts:
+        values = np.array([getattr(row, name) for name in columns], np.float64)
+        is_judged = row.is_reliable and np.isfinite(values).all()
+        rows.append(MeasuredFrame(row.frame, row.time_s, values if is_judged else None, row.flags))
+    return columns, rows
+
+
+def _read_csv(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
     header, lines = table_rows(path)
     header = [name.lower() if name.lower() in _NOT_FEATURES else name for name in header]
     chosen = [k for k, name in enumerate(header) if name not in _NOT_FEATURES]
@@ -216,14 +248,10 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
                 raise DatasetError(f"{where}: expected a frame number, found {frame:g}; correct it")
             frame = int(frame)
         time_s = _number(named["time_s"], where) if "time_s" in named else frame / fps
-        if rows and (frame <= rows[-1].index or time_s < rows[-1].time_s):
-            raise DatasetError(f"{where}: expected frames and times that increase; sort the lines")
         texts = [cells[k].strip() for k in chosen]
         features = np.array([_number(text, where) for text in texts]) if all(texts) else None
         flags = tuple(filter(None, named.get("flags", "").split(";")))
         rows.append(MeasuredFrame(frame, time_s, features if is_reliable(flags) else None, flags))
-    if not rows:
-        raise DatasetError(f"{path}: expected a line for each frame, found none")
     return tuple(header[k] for k in chosen), rows
 
 

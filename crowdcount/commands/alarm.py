@@ -51,8 +51,9 @@ def alarm() -> None:
 def train(source: str, labels: str, model: str, json: bool, quiet: bool, **options) -> None:
     """Learn an alarm from operators' rough calls.
 
-    SOURCE is a recording (a video, a folder or a pattern of images) or a table of features: a CSV file with a
-    header, such as the counts of `crowdcount count`. Calls are too crowded, fine or unknown.
+    SOURCE is a recording (a video, a folder or a pattern of images) or a table of features: the counts of
+    `crowdcount count`, in any format, or another CSV file with a header. Calls are too crowded, fine or
+    unknown.
     """
     from ..alarm.training import train_alarm_model
     from ..results import print_result

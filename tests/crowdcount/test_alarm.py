@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import time
+from dataclasses import astuple
 from datetime import datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -27,6 +28,7 @@ from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.learning import cache
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
+from crowdcount.results import FORMATS, FrameCount, open_writer
 from crowdcount.scene import load_scene
 from crowdcount.terminal import alarm_report, alarm_summary
 from crowdcount.video import Position
@@ -546,6 +548,37 @@ def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_
     np.testing.assert_array_equal(frames[2].features, [4, 3, 5])
 
 
+@pytest.mark.parametrize("directions", [False, True])
+def test_counts_are_the_same_table_in_each_format(tmp_path, directions):
+    pytest.importorskip("pyarrow")
+    both = {"right": 1.0, "left": 2.0} if directions else {}
+    counts = [
+        FrameCount(0, 0.0, *[math.nan] * 3, ("undecodable",), **dict.fromkeys(both, math.nan)),
+        FrameCount(5, 0.5, 3, 2, 4, ("learning", "resized"), **both),
+        FrameCount(6, 0.6, 3, 0, math.inf, **both),
+        FrameCount(7, 0.7, 4, 3, 5, **both),
+    ]
+    found = []
+    for format in FORMATS:
+        path = tmp_path / f"street.counts.{format}"
+        with open_writer(path, format, datetime(2024, 5, 1), directions) as writer:
+            for row in counts:
+                writer.write(row)
+        with open_measuring(str(path)) as measuring:
+            found.append((measuring.columns, [astuple(frame) for frame in measuring.frames()]))
+    np.testing.assert_equal(found[1:], found[:1] * 2)
+    assert [features is None for _, _, features, _ in found[1][1]] == [True, True, True, False]
+
+
+def test_counts_of_two_recordings_in_one_file_are_refused(tmp_path):
+    line = '{"frame": 3, "time_s": 3, "count": 4, "low": 3, "high": 5, "flags": []}\n'
+    with (
+        pytest.raises(DatasetError, match="found frame 3, 3 s, behind frame 3, 3 s; sort"),
+        open_measuring(str(write(tmp_path / "two.jsonl", line * 2))),
+    ):
+        pass
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -553,7 +586,7 @@ def test_counts_of_this_program_are_a_table_and_frames_without_a_count_are_left_
         (",frame,area\n0,0,1\n", "line 1: expected a header that names each feature"),
         ("area,area\n1,2\n", "line 1: expected a header"),
         ("frame,area\n", "expected a line for each frame"),
-        ("frame,area\n0,1\n0,2\n", "line 3: expected frames and times that increase"),
+        ("frame,area\n0,1\n0,2\n", "times that increase, found frame 0, 0 s, behind frame 0, 0 s; sort"),
         ("frame,area\n0,many\n", "line 2: expected a number, found 'many'"),
         (f"frame,area\n0,{'9' * 200}\n", "line 2: expected a number, found '999"),
         ("frame,area\n0.5,1\n", "line 2: expected a frame number, found 0.5"),

@@ -77,10 +77,10 @@ class Calls:
 def read_calls(path: str | Path) -> list[Statement]:
     """Read a CSV file of calls.
 
-    A line speaks of one `frame` (from 0), or of the stretch from `start` to `end` (a frame, 2.5s or
-    HH:MM:SS; the end is not included). It says `call` (with who said it in `operator`, if there are several),
-    `share` (0.3 or 30%: how much of the stretch was too crowded), or has a column for each operator. A column
-    `note` is ignored.
+    A line speaks of one `frame` (from 0, or as a data set numbers its own), or of the stretch from `start` to
+    `end` (a frame, 2.5s or HH:MM:SS; the end is not included). It says `call` (with who said it in
+    `operator`, if there are several), `share` (0.3 or 30%: how much of the stretch was too crowded), or has a
+    column for each operator. A column `note` is ignored.
 
     Raises
     ------

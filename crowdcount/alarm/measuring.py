@@ -39,7 +39,7 @@ class MeasuredFrame:
     Attributes
     ----------
     index, time_s : int, float
-        Its number from 0, and seconds since the first one.
+        Its number from 0, or a data set's own, and seconds since the first one.
     features : (d,) float64 or None
         None where it cannot be judged: it did not decode, lacks a value, or is flagged as unreliable.
     flags : tuple of str
@@ -150,7 +150,11 @@ def open_measuring(
             and (end is None or not end.reached(row.index, row.time_s))
         ][::every]
         if not within:
-            raise DatasetError(f"{source} has no row from {start} to {end}; choose another start or end")
+            raise DatasetError(
+                f"{source} has frames {rows[0].index} to {rows[-1].index}, {rows[0].time_s:g} to "
+                f"{rows[-1].time_s:g} s, none from {start or 'the first'} to {end or 'the last'}; choose "
+                "another start or end"
+            )
         gap_s = float(np.median(np.diff([row.time_s for row in within]))) if len(within) > 1 else 0.0
         yield Measuring(source, columns, lambda: iter(within), gap_s, len(within))
         return
@@ -205,8 +209,9 @@ def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredF
         dataset = load_dataset(path)
         if dataset.features is None:
             raise DatasetError(f"{path} holds no table of features; give one, or footage")
-        numbered = zip(dataset.numbers.tolist(), dataset.features, strict=True)
-        columns, rows = dataset.feature_names, [MeasuredFrame(k, k / fps, values) for k, values in numbered]
+        columns = dataset.feature_names
+        numbered = enumerate(zip(dataset.numbers.tolist(), dataset.features, strict=True))
+        rows = [MeasuredFrame(number, k / fps, values) for k, (number, values) in numbered]
     if not rows:
         raise DatasetError(f"{path}: expected a line for each frame, found none")
     for before, row in pairwise(rows):

@@ -602,6 +602,18 @@ def test_wrong_tables_are_named(tmp_path, text, message):
         pass
 
 
+def test_a_published_table_counts_frames_from_one_and_seconds_from_its_first(tmp_path):
+    path = tmp_path / "ucsd.npz"
+    np.savez(path, features=np.ones((40, 30)), count_total=np.ones(40))
+    with open_measuring(str(path), fps=10, end=Position(time_s=0.2)) as measuring:
+        assert [(frame.index, frame.time_s) for frame in measuring.frames()] == [(1, 0.0), (2, 0.1)]
+    with (
+        pytest.raises(DatasetError, match="has frames 1 to 40, 0 to 39 s, none from the first to frame 1"),
+        open_measuring(str(path), end=Position(frame=1)),
+    ):
+        pass
+
+
 def test_a_table_takes_no_scene(table, clip):
     with (
         pytest.raises(DatasetError, match="no scene changes; drop --scene"),
@@ -614,7 +626,7 @@ def test_published_tables_are_read(data_dir):
     with open_measuring(str(data_dir / "mall" / "mall_feat.mat")) as measuring:
         frames = list(measuring.frames())
     assert len(frames) == 2000
-    assert frames[0].index == 1
+    assert [(frame.index, frame.time_s) for frame in frames[:2]] == [(1, 0), (2, 1)]
     assert len(measuring.columns) == len(frames[0].features) == 30
 
 

@@ -16,7 +16,8 @@ from ..video import Position, parse_position
 WORDS = {"too crowded": 1.0, "crowded": 1.0, "1": 1.0, "fine": 0.0, "ok": 0.0, "0": 0.0}
 WORDS |= dict.fromkeys(("unknown", "?", ""), math.nan)
 _PLACES = ("frame", "start", "end")
-_OTHERS = ("operator", "call", "share", "note")
+_OTHERS = ("operator", "call", "share")
+_IGNORED = ("note", "time_s", "time", "count")  # such as `crowdcount suggest` writes
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def read_calls(path: str | Path) -> list[Statement]:
     A line speaks of one `frame` (from 0, or as a data set numbers its own), or of the stretch from `start` to
     `end` (a frame, 2.5s or HH:MM:SS; the end is not included). It says `call` (with who said it in
     `operator`, if there are several), `share` (0.3 or 30%: how much of the stretch was too crowded), or has a
-    column for each operator. A column `note` is ignored.
+    column for each operator. Columns `note`, `time_s`, `time` and `count` are ignored.
 
     Raises
     ------
@@ -90,9 +91,10 @@ def read_calls(path: str | Path) -> list[Statement]:
     path = Path(path)
     header, rows = table_rows(path)
     small = [name.lower() for name in header]
-    operators = [k for k, name in enumerate(small) if name not in (*_PLACES, *_OTHERS)]
+    voting = [name for name in header if name.lower() not in (*_PLACES, *_OTHERS, *_IGNORED)]
+    voting += ["call"] if "call" in small else []
     has_place = "frame" in small or {"start", "end"} <= set(small)
-    if not has_place or not (operators or {"call", "share"} & set(small)) or len(set(small)) < len(small):
+    if not has_place or not (voting or "share" in small) or len(set(small)) < len(small):
         raise DatasetError(
             f"{path}, line 1: expected the columns frame, or start and end, and call, share, or one for "
             f"each operator, each once, found {','.join(header)[:80]!r}; add a header"
@@ -102,16 +104,17 @@ def read_calls(path: str | Path) -> list[Statement]:
         where = f"{path}, line {line}"
         row = dict(zip(small, (cell.strip() for cell in cells), strict=True))
         start, end = _stretch(row, where)
-        votes = [(header[k], cells[k]) for k in operators]
-        if "call" in row:
-            votes.append((row.get("operator") or "operator", row["call"]))
-        for operator, text in votes:
-            value = WORDS.get(text.strip().lower())
+        for name in voting:
+            text = row[name.lower()]
+            value = WORDS.get(text.lower())
             if value is None:
+                taken = f" in the column {name[:40]!r}, taken for an operator's" if name != "call" else ""
                 raise DatasetError(
-                    f"{where}: expected too crowded, fine or unknown, found {text.strip()[:40]!r}; correct it"
+                    f"{where}: expected too crowded, fine or unknown, found {text[:40]!r}{taken}; "
+                    + ("correct it, or name the column note" if taken else "correct it")
                 )
             if not math.isnan(value):
+                operator = name if name != "call" else row.get("operator") or "operator"
                 statements.append(Statement(start, end, value, operator, line))
         if row.get("share"):
             statements.append(Statement(start, end, _share(row["share"], where), None, line))

@@ -104,6 +104,12 @@ def test_a_column_for_each_operator(tmp_path):
     assert np.isnan(calls.shares).all()
 
 
+def test_columns_of_files_that_calls_are_made_from_are_ignored(tmp_path):
+    calls = assigned(tmp_path, "frame,time_s,Time,Count,call\n3,0.3,12:00,4.25,fine\n4,1,1,1,crowded\n")
+    assert calls.operators == ("operator",)
+    np.testing.assert_array_equal(calls.votes[3:5], [0, 1])
+
+
 def test_a_row_for_each_operator_and_stretch(tmp_path):
     text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2, 0.6s, ben , fine\n"
     calls = assigned(tmp_path, text)
@@ -138,7 +144,8 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
         ("frame,call\n", "expected calls .* found none"),
         ("frame,call\n1,unknown\n", "expected calls .* found none"),
         ("frame,call\n1\n", "line 2: expected 2 values, found 1"),
-        ("frame,call\n1,many\n", "line 2: expected too crowded, fine or unknown, found 'many'"),
+        ("frame,call\n1,many\n", "line 2: expected too crowded, fine or unknown, found 'many'; correct it$"),
+        ("frame,call,Why\n1,1,dark\n", "found 'dark' in the column 'Why', taken for an operator's; correct"),
         ("frame,call\n1.5,fine\n", "line 2: a position is"),
         ("frame,call\n1s,fine\n", "line 2: expected a frame number from 0, found '1s'"),
         ("frame,start,end,call\n1,1,2,fine\n", "line 2: expected a frame, or a start and an end"),

@@ -388,9 +388,11 @@ def alarm_report(training: "AlarmTraining", model_path: str) -> list[str]:
         f"chosen by it: calls believed {training.belief}",
     ]
     if training.only_answer:
+        said = "calls" if training.operators else "shares"
+        remedy = "leave out an operator's" if len(training.operators) > 1 else "correct them"
         lines.append(
-            f"the alarm says {training.only_answer} of every frame: calls contradict each other too much, or "
-            "too few are of the other kind; add calls, or leave out an operator's"
+            f"the alarm says {training.only_answer} of every frame: {said} contradict each other too much, "
+            f"or too few are of the other kind; add {said}, or {remedy}"
         )
     if training.one_block:
         lines.append(

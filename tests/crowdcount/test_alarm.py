@@ -4,7 +4,7 @@ import csv
 import json
 import math
 import time
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -432,7 +432,9 @@ def test_an_alarm_that_says_the_same_of_every_frame_is_told(table, tmp_path, oth
     lines = [f"{k},{word},{other}\n" for k, word in enumerate(words)]
     training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,a,b\n" + "".join(lines)))
     assert training.only_answer == answer
-    assert f"the alarm says {answer} of every frame" in "\n".join(alarm_report(training, "a.npz"))
+    told = "\n".join(alarm_report(training, "a.npz"))
+    assert f"the alarm says {answer} of every frame: calls contradict" in told
+    assert "add calls, or leave out an operator's" in told
     lines = [f"{k},{word}\n" for k, word in enumerate(words)]
     training = train_alarm(str(path), write(tmp_path / "right.csv", "frame,call\n" + "".join(lines)))
     assert training.only_answer is None
@@ -526,6 +528,17 @@ def test_shares_of_stretches_alone_are_enough(tmp_path, table):
     with open_measuring(str(path)) as measuring:
         X = np.stack([frame.features for frame in measuring.frames()])
     assert ((training.model.regressor.values(X) > 0) == (level > 0)).mean() > 0.9
+
+
+def test_shares_and_calls_of_one_operator_that_contradict_are_corrected(tmp_path, table):
+    path, _ = table
+    bags = [f"{k},{k + 60},{share}\n" for k in range(0, 120, 20) for share in ("10%", "30%")]
+    training = train_alarm(str(path), write(tmp_path / "shares.csv", "start,end,share\n" + "".join(bags)))
+    told = "\n".join(alarm_report(training, "a.npz"))
+    assert "the alarm says fine of every frame: shares contradict each other" in told
+    assert "add shares, or correct them" in told
+    told = "\n".join(alarm_report(replace(training, operators=("ann",)), "a.npz"))
+    assert "add calls, or correct them" in told
 
 
 def test_wrong_calls_of_one_operator_are_outvoted_and_listed(tmp_path, table):

@@ -175,14 +175,15 @@ def set_aside(path: str | Path) -> None:
 
 def refuse_foreign(path: str | Path, columns: Collection[str]) -> None:
     """OutputError where a table with these columns would replace a CSV file that holds something else: labels
-    that somebody wrote, and whose name was mistaken."""
+    that somebody wrote, or results of another kind, whose name was mistaken."""
     path = Path(path)
     if path.suffix != ".csv" or not path.is_file():
         return
     with path.open("rb") as file:
         header = file.readline(200).decode(errors="replace").strip()
     if header and not set(columns) <= set(header.split(",")):
-        raise OutputError(f"{path} is not from crowdcount; move it, or choose another name with -o")
+        raise OutputError(f"{path} is there already and holds other columns than {', '.join(columns)}; "
+                          "move it, or choose another name with -o")
 
 
 def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:

@@ -940,11 +940,12 @@ def test_damaged_and_foreign_files_and_wrong_sources_fail_with_one_line(clip, al
 
 def test_labels_made_by_hand_are_not_replaced(clip, alarm_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "street.events.csv", "when,what\n")
-    for named in ((), ("-o", "street.events.csv")):
-        result = run("alarm", "run", clip[0], "-m", alarm_file[0], *named)
-        assert result.exit_code == 1
-        assert "is not from crowdcount" in result.stderr
+    for header in ("when,what\n", "frame,time_s,count,low,high,flags\n"):  # the latter of this program
+        write(tmp_path / "street.events.csv", header)
+        for named in ((), ("-o", "street.events.csv")):
+            result = run("alarm", "run", clip[0], "-m", alarm_file[0], *named)
+            assert result.exit_code == 1
+            assert "is there already and holds other columns than frame, time_s, event; move" in result.stderr
     (tmp_path / "street.events.csv").unlink()
     assert run("alarm", "run", clip[0], "-m", alarm_file[0], "-o", "street.events.csv").exit_code == 0
 

@@ -331,7 +331,7 @@ class TestPlan:
             for named in ("", " -o street.counts.csv"):
                 code, _, stderr = run(f"{COUNT}{named}")
                 assert code == 2
-                assert "street.counts.csv is not from crowdcount; move it" in stderr
+                assert "counts.csv is there already and holds other columns than frame, time_s, co" in stderr
                 assert (here / "street.counts.csv").read_text() == labels
         (here / "street.counts.csv").unlink()
         for _ in range(2):
@@ -342,7 +342,7 @@ class TestPlan:
         (here / "l.csv").write_text("frame,count\n0,1\n")
         code, _, stderr = run(f"{COUNT} --profile l.csv")
         assert code == 2
-        assert "l.csv is not from crowdcount; move it" in stderr
+        assert "l.csv is there already and holds other columns than frame, time_s, count, density_1" in stderr
 
     def test_models_and_scenes_are_not_replaced_by_what_is_none(self, run, here):
         """Nor are files of others."""
@@ -778,7 +778,7 @@ class TestAudit:
         ("options", "code", "said"),
         [
             ("-o wrong.csv", 1, "is used otherwise too"),
-            ("-o ../labels.csv", 1, "labels.csv is not from crowdcount; move it"),
+            ("-o ../labels.csv", 1, "labels.csv is there already and holds other columns than rank, frame"),
             ("-o tomorrow.mp4", 1, "expected a name ending in .csv"),
             ("-o a.html --html a.html", 1, "choose two names"),
             ("--html a.pdf", 1, "expected a name ending in .html"),

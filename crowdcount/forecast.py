@@ -472,7 +472,7 @@ def forecast_files(
     for path in written:
         refuse_to_replace(path, *paths)
         check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
-        refuse_foreign(path, ("time_s", "count", "low", "high"))
+        refuse_foreign(path, ("time_s", "count", "low", "high"), without=("frame",))
     with watcher.progress() as show:
         made = forecast(load_series(paths), period_s, steps, level, show)
     columns = time_columns(made.start) | dict.fromkeys(("count", "low", "high"), float)

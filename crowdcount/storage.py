@@ -173,15 +173,16 @@ def set_aside(path: str | Path) -> None:
                 earlier.rename(next(name for name in names if not name.exists()))
 
 
-def refuse_foreign(path: str | Path, columns: Collection[str]) -> None:
-    """OutputError where a table with these columns would replace a CSV file that holds something else: labels
-    that somebody wrote, or results of another kind, whose name was mistaken."""
+def refuse_foreign(path: str | Path, columns: Collection[str], without: Collection[str] = ()) -> None:
+    """OutputError where a table with these columns, and `without` others, would replace a CSV file that holds
+    something else: labels that somebody wrote, or results of another kind, whose name was mistaken."""
     path = Path(path)
     if path.suffix != ".csv" or not path.is_file():
         return
     with path.open("rb") as file:
         header = file.readline(200).decode(errors="replace").strip()
-    if header and not set(columns) <= set(header.split(",")):
+    found = set(header.split(","))
+    if header and not (set(columns) <= found and found.isdisjoint(without)):
         raise OutputError(f"{path} is there already and holds other columns than {', '.join(columns)}; "
                           "move it, or choose another name with -o")
 

@@ -382,6 +382,16 @@ def test_no_input_is_written_over(tmp_path):
         forecast_files([path], output="a.txt", steps=24, watcher=Terminal())
 
 
+def test_a_forecast_takes_the_place_of_a_forecast_alone(tmp_path):
+    """Counts have all of its columns, and the frame."""
+    path, other = (write(tmp_path / name, np.tile(WAVE, 6)) for name in ("a.csv", "b.csv"))
+    with pytest.raises(OutputError, match=r"b\.csv is there already and holds other columns"):
+        forecast_files([path], output=str(other), steps=24, watcher=Terminal())
+    assert len(read_counts(other)) == 144
+    for _ in range(2):
+        forecast_files([path], output=str(tmp_path / "c.csv"), steps=24, watcher=Terminal())
+
+
 class TestCommand:
     def run(self, *arguments):
         return CliRunner().invoke(command_line, ["forecast", *map(str, arguments)], catch_exceptions=False)

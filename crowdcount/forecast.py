@@ -449,7 +449,7 @@ def forecast_files(
         See `load_series`.
     output : str, optional
         File of the forecast (.csv, .jsonl, .parquet) or "-"; by default `STEM.forecast.csv` in the working
-        folder, with the first file's stem.
+        folder, with the first file's stem without its `.counts`.
     plot : path, optional
         Picture to draw.
     period_s, steps, level
@@ -466,7 +466,7 @@ def forecast_files(
     DatasetError, OutputError
     """
     if output is None:
-        output = f"{Path(paths[0]).stem.removesuffix('.counts')}.forecast.csv"
+        output = re.sub(r"\.counts(?=\.|$)", "", Path(paths[0]).stem) + ".forecast.csv"
     format = format_of(output)
     written = [output] * (output != "-") + [str(plot)] * (plot is not None)
     for path in written:

@@ -382,6 +382,21 @@ def test_no_input_is_written_over(tmp_path):
         forecast_files([path], output="a.txt", steps=24, watcher=Terminal())
 
 
+@pytest.mark.parametrize(
+    ("counts", "named"),
+    [
+        ("cam.counts.csv", "cam.forecast.csv"),
+        ("cam.counts.1.csv", "cam.1.forecast.csv"),  # of an earlier run of a live source
+        ("cam.counts.partial.csv", "cam.partial.forecast.csv"),
+        ("cam.countsheet.csv", "cam.countsheet.forecast.csv"),
+    ],
+)
+def test_a_forecast_has_the_name_of_the_counts(tmp_path, monkeypatch, counts, named):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / counts, np.tile(WAVE, 4))
+    assert forecast_files([counts], steps=24, watcher=Terminal())[1] == [named]
+
+
 def test_a_forecast_takes_the_place_of_a_forecast_alone(tmp_path):
     """Counts have all of its columns, and the frame."""
     path, other = (write(tmp_path / name, np.tile(WAVE, 6)) for name in ("a.csv", "b.csv"))

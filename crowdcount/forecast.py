@@ -481,5 +481,7 @@ def forecast_files(
             values = zip(("count", "low", "high"), map(count_cell, people), strict=True)
             rows.write(time_cells(time_s, made.start) | dict(values))
     if plot is not None:
-        plot_forecast(made, plot, ", ".join(Path(path).name for path in paths))
+        names = [Path(path).name for path in paths]
+        many = f"{len(names)} files, {names[0]} … {names[-1]}"
+        plot_forecast(made, plot, many if len(names) > 3 else ", ".join(names))
     return made, written

@@ -187,11 +187,18 @@ def _figure(path: str | Path, height: float):
 
 
 def _save(figure, path: str | Path, title: str) -> None:
-    """Write a figure of `_figure` under its title, as far as the letters of a file's name can be drawn."""
+    """Write a figure of `_figure` under its title, as far as the letters of a file's name can be drawn, and
+    both ends of one that is too long."""
     title = "".join(letter if letter.isprintable() else " " for letter in title)  # others break an SVG
-    figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK, parse_math=False)
+    drawn = figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK,
+                            parse_math=False)
     with atomic_path(path) as temporary, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        most = 0.99 * figure.bbox.width
+        while (width := drawn.get_window_extent().width) > most:
+            kept = int(len(title) * most / width - 1) // 2
+            title = f"{title[:kept]}…{title[-kept:]}"
+            drawn.set_text(title)
         figure.savefig(temporary)
 
 

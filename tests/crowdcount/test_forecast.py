@@ -457,6 +457,14 @@ class TestCommand:
         ticks = re.findall(r"<text[^>]*>([\d.]+)</text>", (tmp_path / "f.svg").read_text())
         assert ticks == ["0", "1"]
 
+    def test_the_title_of_many_files_names_the_first_and_the_last(self, tmp_path):
+        days = [
+            write(tmp_path / f"d{k}.csv", WAVE, start_time=MIDNIGHT + timedelta(days=k)) for k in range(4)
+        ]
+        with mpl.rc_context({"svg.fonttype": "none"}):
+            self.run(*days, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.svg")
+        assert ">4 files, d0.csv … d3.csv<" in (tmp_path / "f.svg").read_text()
+
     def test_too_few_periods_are_one_line(self, tmp_path):
         path = write(tmp_path / "a.csv", WAVE)
         result = self.run(path, "-o", tmp_path / "f.csv")

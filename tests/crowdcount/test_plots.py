@@ -159,6 +159,16 @@ class TestPlot:
         known = any(math.isfinite(row.count) for row in results)
         assert ("no frame could be counted" in found) != known
 
+    @pytest.mark.parametrize("letters", ["i", "W", "\u884c", "many words "])
+    def test_both_ends_of_a_long_title_are_drawn_within_the_picture(self, tmp_path, letters):
+        title = f"begin {letters * 200} end"
+        shown = next(text for text in texts(tmp_path / "a.svg", rows(5), title=title) if "begin" in text)
+        assert re.fullmatch("begin.*….* end", shown)
+        plot_counts(rows(5), tmp_path / "a.png", title)
+        heading = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE)[:40]
+        dark = np.flatnonzero((heading < 128).any(axis=0))
+        assert 0.85 * heading.shape[1] < dark[-1] < heading.shape[1] - 5
+
     def test_titles_are_names_of_files(self, tmp_path):
         one = [FrameCount(0, 0.0, 1.0, 0.0, 2.0)]
         for title in ("\u884c\u4eba.mp4", "a--b -->\x1b\n<&.mp4"):  # letters that no font here has

@@ -146,6 +146,8 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
 def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     """Draw the last periods' counts and the forecast of the next one with its interval.
 
+    Counts farther apart than the steps are joined, wider gaps are not.
+
     Parameters
     ----------
     made : Forecast
@@ -161,12 +163,16 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     axes = figure.subplots()
     shown = made.history[-_SHOWN_PERIODS:]
     begin_s = made.times_s[0] - shown.size * made.step_s
-    middle_s = begin_s + made.step_s * (np.arange(shown.size) + 0.5)
-    axes.plot(middle_s, shown.ravel(), color=_INK, linewidth=1.0, label="counted", clip_on=False, zorder=3)
+    counted = np.flatnonzero(np.isfinite(shown))
+    gaps = np.diff(counted)
+    breaks = np.flatnonzero(gaps > np.median(gaps)) + 1 if len(gaps) else []
+    past_s = np.insert(begin_s + made.step_s * (counted + 0.5), breaks, math.nan)
+    past = np.insert(shown.ravel()[counted], breaks, math.nan)
+    axes.plot(past_s, past, color=_INK, linewidth=1.0, label="counted", **dots(past, 0))
     next_s = made.times_s + made.step_s / 2
-    if made.has_interval:
-        axes.fill_between(next_s, made.low, made.high, color=_PALE, linewidth=0, label="interval")
-    axes.plot(next_s, made.counts, color=BLUE, linewidth=1.6, label="forecast", clip_on=False, zorder=3)
+    if made.has_interval:  # of a single step, a line
+        axes.fill_between(next_s, made.low, made.high, color=_PALE, linewidth=1.2, label="interval")
+    axes.plot(next_s, made.counts, color=BLUE, linewidth=1.6, label="forecast", **dots(made.counts, 0))
     axes.axvline(made.times_s[0], color=GREY, linewidth=0.8, linestyle=":")
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     _style_people(axes)
@@ -212,11 +218,11 @@ def _group_size(n: int) -> int:
     return math.ceil(2 * n / _MOST_POINTS)
 
 
-def dots(values: Sequence[float]) -> dict[str, object]:
-    """How a line is drawn: all of a few points have a dot, of many those that no line joins to another."""
+def dots(values: Sequence[float], few: int = _MOST_DOTS) -> dict[str, object]:
+    """How a line is drawn: all of a few points have a dot, of more those that no line joins to another."""
     known = np.isfinite(values)
     joined = np.pad(known, 1)
-    dotted = known & ~(joined[:-2] | joined[2:]) if known.sum() > _MOST_DOTS else known
+    dotted = known & ~(joined[:-2] | joined[2:]) if known.sum() > few else known
     marker = {"marker": "o", "markersize": 3, "markevery": dotted} if dotted.any() else {}
     return marker | {"clip_on": False, "zorder": 3}  # nobody is a whole dot on the axis
 

@@ -2,8 +2,10 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import cv2
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from crowdcount.forecast import (
     load_series,
     parse_period,
 )
+from crowdcount.plots import plot_forecast
 from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
 from crowdcount.terminal import Terminal, forecast_report
 from samples.counts import write_counts
@@ -212,6 +215,30 @@ def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
     assert np.isfinite(made.counts).all()
     np.testing.assert_allclose(made.counts[::2], WAVE, atol=1e-3)
     assert "not forecast" not in "\n".join(forecast_report(made, []))
+
+
+def test_counts_are_drawn_though_not_every_step_has_some(tmp_path):
+    """Between those of an hour of two steps, a line, but none over a gap; steps by themselves are dots."""
+
+    def drawn(made):
+        plot_forecast(made, tmp_path / "a.png", "a")
+        picture = cv2.imread(str(tmp_path / "a.png")).astype(int)[85:570, 100:1440]
+        blue, _, red = np.moveaxis(picture, 2, 0)
+        dark = (picture.max(axis=2) < 110)[:, :1120].any(axis=0)
+        return dark.mean(), (blue > red + 80).any(axis=0).sum(), ((blue > red + 20) & (red > 150)).sum()
+
+    made = forecast(series_of([*np.tile(WAVE, (7, 1))]), steps=48)
+    every, line, area = drawn(made)
+    assert every > 0.98
+    history = made.history.copy()
+    history[3] = np.nan
+    odd = np.where(np.arange(48) % 2, np.nan, 1)
+    gap, dotted, bars = drawn(
+        replace(made, history=history, counts=odd * made.counts, low=odd * made.low, high=odd * made.high)
+    )
+    assert gap == pytest.approx(6 / 7, abs=0.03)
+    assert 0.5 * line < dotted < line
+    assert 0.1 * area < bars < 0.9 * area
 
 
 def test_steps_far_shorter_than_the_time_between_counts_are_told_with_those_that_are_not():

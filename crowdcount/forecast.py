@@ -279,9 +279,9 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
     A period is whole when the counts begin before the first step that most periods have counts in.
     """
     times_s = series.times_s
-    gaps = np.diff(times_s)
     step_s = period_s / steps
-    between_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.0
+    spacings_s = _spacings_s(times_s, period_s)
+    between_s = spacings_s[0]
     end_s = times_s[-1] + between_s
     length_s = end_s - times_s[0]
     n_periods = math.ceil(length_s / period_s - 1e-6)
@@ -299,7 +299,7 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
     numbers = np.bincount(step, minlength=n_periods * steps)
     means = np.divide(sums, numbers, out=np.full(len(sums), np.nan), where=numbers > 0)
     history = means.reshape(n_periods, steps)
-    is_open = _open_steps(history, between_s / step_s)
+    is_open = _open_steps(history, np.median(spacings_s) / step_s)
     if is_open.any() and step[0] > np.argmax(is_open):
         history = history[1:]
     if len(history) < MIN_PERIODS:
@@ -317,6 +317,19 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
                            "in which most periods have some; count what is missing, or give counts up to an "
                            "earlier end")  # fmt: skip
     return history, is_open, float(end_s)
+
+
+def _spacings_s(times_s: np.ndarray, period_s: float) -> np.ndarray:
+    """The usual time between counts in each period that has some, from the last one backwards; one of 0 where
+    all are of the same time."""
+    gaps = np.diff(times_s)
+    ago = ((times_s[-1] - times_s[1:]) // period_s)[gaps > 0]
+    gaps = gaps[gaps > 0]
+    if not len(gaps):
+        return np.zeros(1)
+    ordered = np.lexsort((gaps, ago))
+    _, begins, sizes = np.unique(ago[ordered], return_index=True, return_counts=True)
+    return gaps[ordered][begins + (sizes - 1) // 2]  # the lower median
 
 
 def _open_steps(history: np.ndarray, between: float) -> np.ndarray:

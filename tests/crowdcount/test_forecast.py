@@ -217,6 +217,19 @@ def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
     assert "not forecast" not in "\n".join(forecast_report(made, []))
 
 
+@pytest.mark.parametrize("per_hour", [[1] * 11 + [60] * 3, [60] * 11 + [1] * 3, [1, 60] * 7])
+def test_days_may_have_counts_at_different_rates(tmp_path, per_hour):
+    """Steps between hourly ones are not closed, and an hourly day ends an hour after its last count."""
+    days = [
+        write(tmp_path / f"{k}.csv", np.repeat(WAVE, n), 3600 / n, MIDNIGHT + timedelta(days=k))
+        for k, n in enumerate(per_hour)
+    ]
+    made = forecast(load_series(days))
+    assert made.times_s[0] == 14 * DAY_S
+    np.testing.assert_allclose(made.counts[::2], WAVE, atol=1)
+    assert np.isfinite(made.counts).all()
+
+
 def test_counts_are_drawn_though_not_every_step_has_some(tmp_path):
     """Between those of an hour of two steps, a line, but none over a gap; steps by themselves are dots."""
 

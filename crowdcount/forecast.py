@@ -348,9 +348,10 @@ def _observed(curve: np.ndarray) -> float:
 
 
 def _cycle(period_s: float) -> int | None:
-    """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in."""
+    """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in, or are
+    more than can be tried."""
     cycle = (7 if period_s == _UNITS_S["day"] else 1) * _UNITS_S["day"] / period_s
-    return int(cycle) if cycle > 1 and cycle.is_integer() else None
+    return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 
 def _predictions(history: np.ndarray, cycle: int | None) -> Iterator[tuple[str, np.ndarray]]:
@@ -390,7 +391,7 @@ def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
         return curves[numbers - 1], places[numbers]
 
     if len(pairs) > 2:
-        tried = pairs[-max(MOST_TRIED, LEAST_CYCLES * (cycle or 0)) :]
+        tried = pairs[-MOST_TRIED:]
         folds = [
             (tried[train], tried[test]) for train, test in BlockedKFold(min(5, len(tried))).split(tried)
         ]

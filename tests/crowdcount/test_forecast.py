@@ -92,7 +92,16 @@ def test_the_place_in_the_week_counts_where_it_helps():
 
 
 @pytest.mark.parametrize(
-    ("period_s", "expected"), [(DAY_S, 7), (3600.0, 24), (DAY_S / 4, 4), (7 * DAY_S, None), (7000.0, None)]
+    ("period_s", "expected"),
+    [
+        (DAY_S, 7),
+        (3600.0, 24),
+        (DAY_S / 4, 4),
+        (600.0, 144),
+        (7 * DAY_S, None),
+        (7000.0, None),
+        (60.0, None),  # two days of these are more than the 300 periods that settings are chosen by
+    ],
 )
 def test_periods_have_a_place_in_a_week_or_day(period_s, expected):
     assert _cycle(period_s) == expected

@@ -96,8 +96,8 @@ class Forecast:
         Beginnings of the steps, seconds since `start`.
     counts, low, high : (steps,) float64
         Mean count of each step, and the interval that held it in `level` of the steps of the back-test;
-        infinitely wide when too few periods were tested for that level. NaN in steps that are not forecast,
-        as most periods have no counts there.
+        infinitely wide when too few periods were tested for that level, or none like this one was counted.
+        NaN in steps that are not forecast, as most periods have no counts there.
     start : datetime or None
     period_s : float
     history : (periods, steps) float64
@@ -107,6 +107,9 @@ class Forecast:
     n_tested : int
     settings : str
         What the cross-validation chose.
+    is_never_counted : bool
+        A week or day and more were counted, but never this period of it, as the Sunday of a shop that is
+        closed on Sundays: nothing tells what it is like, and the interval is infinitely wide.
     """
 
     times_s: np.ndarray
@@ -119,6 +122,7 @@ class Forecast:
     errors: dict[str, float]
     n_tested: int
     settings: str
+    is_never_counted: bool
 
     @property
     def step_s(self) -> float:
@@ -247,6 +251,10 @@ def forecast(
     every_step, is_open, end_s = _periods(series, period_s, steps)
     history = every_step[:, is_open]
     cycle = _cycle(period_s)
+    alike = [] if cycle is None else history[len(history) % cycle :: cycle]
+    is_never_counted = len(alike) > 0 and all(_observed(curve) < LEAST_OBSERVED for curve in alike)
+    if cycle is not None and not _knows_place(history, cycle):
+        cycle = None  # in the back-test too, which is to tell how such forecasts are
     origins = range(max(3, len(history) - TESTED_PERIODS), len(history))
     tested = {}
     for number, k in enumerate(origins, start=1):
@@ -261,14 +269,24 @@ def forecast(
         for name in next(iter(tested.values()))
     }
     scores = [normalised_scores(history[k], found["forecast"]) for k, found in tested.items()]
-    quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
+    quantile = blocked_quantile(scores, level) if len(scores) > 1 and not is_never_counted else np.inf
     show("forecast", 0, None, None)
     counts = np.full(steps, np.nan)
     counts[is_open], settings = _forecast(history, cycle)
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
     times_s = end_s + period_s / steps * np.arange(steps)
     return Forecast(
-        times_s, counts, low, high, series.start, period_s, every_step, errors, len(tested), settings
+        times_s,
+        counts,
+        low,
+        high,
+        series.start,
+        period_s,
+        every_step,
+        errors,
+        len(tested),
+        settings,
+        is_never_counted,
     )
 
 
@@ -354,6 +372,11 @@ def _cycle(period_s: float) -> int | None:
     return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 
+def _knows_place(history: np.ndarray, cycle: int) -> bool:
+    """Whether a period at the next one's place in the cycle can be learnt from."""
+    return len(history) % cycle in _pairs(history) % cycle
+
+
 def _predictions(history: np.ndarray, cycle: int | None) -> Iterator[tuple[str, np.ndarray]]:
     """The next curve by the forecast and the naive ways; nothing when the last curve has too many gaps."""
     if _observed(history[-1]) < LEAST_OBSERVED or not len(_pairs(history)):
@@ -382,7 +405,7 @@ def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
     usable = np.union1d(pairs, pairs - 1)
     curves = np.full(history.shape, np.nan)
     curves[usable] = _filled(history[usable])
-    is_placed = cycle is not None and len(history) >= LEAST_CYCLES * cycle
+    is_placed = cycle is not None and len(history) >= LEAST_CYCLES * cycle and _knows_place(history, cycle)
     numbers = np.arange(len(history) + 1)
     places = np.eye(cycle)[numbers % cycle] if is_placed else np.empty((len(numbers), 0))
     best = (KERNELS[0], LAMBDAS[-1], 0.0, "square")

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from .counting import Counting
@@ -361,7 +362,17 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     ]
     if n_unknown := len(made.counts) - len(known):
         lines.append(f"not forecast: {plural(n_unknown, 'step')} in which most periods have no counts")
-    if not made.has_interval:
+    if made.is_never_counted:
+        first_s = made.times_s[list(made.counts).index(known[0])]
+        begin = made.start and made.start + timedelta(seconds=first_s)
+        whole, one, others = "day", f"{begin:%H:%M}" if begin else "such a time", "times"
+        if made.period_s == 86400:
+            whole, one, others = "week", f"a {begin:%A}" if begin else "such a day", "days"
+        lines.append(
+            f"never counted: no earlier {whole} has counts of {one}; it is forecast as the other {others} "
+            "are, and no interval can be promised"
+        )
+    elif not made.has_interval:
         tested = plural(made.n_tested, "tested period")
         lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")
     return lines + [f"written: {path}" for path in written]

@@ -54,7 +54,12 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
     terminal = Terminal(quiet)
     made, written = forecast_files(counts, watcher=terminal, **options)
     if json:
-        facts = {"tested_periods": made.n_tested, "settings": made.settings, "mae": made.errors}
+        facts = {
+            "tested_periods": made.n_tested,
+            "settings": made.settings,
+            "never_counted": made.is_never_counted,
+            "mae": made.errors,
+        }
         print_result(json_line(facts))
     elif options["output"] == "-":
         for line in forecast_report(made, written):

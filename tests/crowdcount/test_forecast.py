@@ -91,6 +91,52 @@ def test_the_place_in_the_week_counts_where_it_helps():
     assert "place" not in _forecast(history[:13], 7)[1]  # of two weeks some day came but once
 
 
+class TestPlaceThatWasNeverCounted:
+    """A shop that is closed on some days of the week, or at some hours of the day, and busy on others."""
+
+    def forecast(self, *closed, days=27, start=MIDNIGHT):
+        curves = np.array([(1 + (day % 7) / 5) * WAVE for day in range(days)])
+        curves[[day for day in range(days) if day % 7 in closed]] = np.nan
+        series = series_of(curves)
+        return forecast(replace(series, start=start), steps=24)
+
+    def report(self, made):
+        return "\n".join(forecast_report(made, []))
+
+    @pytest.mark.parametrize(("closed", "days", "weekday"), [([6], 27, "Sunday"), ([5, 6], 26, "Saturday")])
+    def test_it_is_told_and_promised_no_interval(self, closed, days, weekday):
+        made = self.forecast(*closed, days=days)
+        assert made.is_never_counted
+        assert not made.has_interval
+        assert "place" not in made.settings
+        assert f"never counted: no earlier week has counts of a {weekday}; it is" in self.report(made)
+        assert "no interval: " not in self.report(made)
+        unknown = self.forecast(*closed, days=days, start=None)
+        assert "no earlier week has counts of such a day" in self.report(unknown)
+
+    @pytest.mark.parametrize("days", [25, 7, 6])  # the last: no week has passed
+    def test_others_are_as_ever(self, days):
+        made = self.forecast(*[6] * (days > 7), days=days)
+        assert not made.is_never_counted
+        assert made.has_interval
+        assert "never counted" not in self.report(made)
+        assert ("place in the week" in made.settings) == (days > 7)
+
+    def test_it_has_no_say_where_it_never_came_behind_a_counted_one(self):
+        """Of Mondays behind Sundays nothing is known, though there were Mondays and, now, a Sunday."""
+        curves = np.array([(1 + (day % 7) / 5) * WAVE for day in range(28)])
+        curves[[6, 13, 20]] = np.nan
+        made = forecast(series_of(curves), steps=24)
+        assert not made.is_never_counted
+        assert "place" not in made.settings
+
+    def test_hours_have_a_place_too(self):
+        curves = np.tile(WAVE, (5, 1))
+        curves[:, 10:12] = np.nan
+        made = forecast(series_of([*curves, WAVE[:10]]), period_s=3600.0 * 2, steps=2)
+        assert "no earlier day has counts of 10:00; it is forecast as the other times" in self.report(made)
+
+
 @pytest.mark.parametrize(
     ("period_s", "expected"),
     [

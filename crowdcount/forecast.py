@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise, product
 from operator import itemgetter
 from pathlib import Path
@@ -56,6 +56,9 @@ MOST_TRIED = 300
 LEAST_CYCLES = 2
 #: Relative duality gaps: while settings are compared, and of the forecast.
 ROUGHLY, SOLVED = 1e-3, 1e-6
+_HOUR_S, _HALF_YEAR_S = 3600, 180 * 86400
+#: Hours that a clock shows twice where summer time ends, in one country or another.
+_PUT_BACK_HOURS = (23, 0, 1, 2)
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, "week": 7 * 86400}
 
 
@@ -70,11 +73,14 @@ class CountSeries:
     counts : (n,) float64
     start : datetime or None
         Wall-clock time of 0 s; None when the files tell none.
+    twice : tuple of datetime
+        Beginnings of the hours that were counted twice, as the clock is put back where summer time ends.
     """
 
     times_s: np.ndarray
     counts: np.ndarray
     start: datetime | None
+    twice: tuple[datetime, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.times_s) or len(self.times_s) != len(self.counts):
@@ -99,6 +105,8 @@ class Forecast:
         infinitely wide when too few periods were tested for that level, or none like this one was counted.
         NaN in steps that are not forecast, as most periods have no counts there.
     start : datetime or None
+    twice : tuple of datetime
+        As of the series.
     period_s : float
     history : (periods, steps) float64
         Mean counts of the past periods' steps, the last one last, NaN where nothing was counted.
@@ -117,6 +125,7 @@ class Forecast:
     low: np.ndarray
     high: np.ndarray
     start: datetime | None
+    twice: tuple[datetime, ...]
     period_s: float
     history: np.ndarray
     errors: dict[str, float]
@@ -171,6 +180,9 @@ def length_text(seconds: float) -> str:
 def load_series(paths: Sequence[str | Path]) -> CountSeries:
     """Read files of counts as one series, without those of frames flagged `MEANINGLESS`.
 
+    Files whose zones differ by an hour at most, as of summer time, are put in order by their own clocks,
+    which the day's curve follows; the series has the zone of the last one.
+
     Raises
     ------
     DatasetError
@@ -199,16 +211,33 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
         raise DatasetError("some files tell the time with its zone and others without; count them alike")
     start = min(starts) if None not in starts else None
     if start is not None:
+        if (zone := max(starts).tzinfo) is not None:
+            start = start.astimezone(zone)
+            offsets = [own.utcoffset() for own in starts]
+            if max(offsets) - min(offsets) <= timedelta(seconds=_HOUR_S):
+                starts = [own.replace(tzinfo=zone) for own in starts]
         times_s = [t + (own - start).total_seconds() for t, own in zip(times_s, starts, strict=True)]
     spans = [(own.min(), own.max(), path) for own, path in zip(times_s, paths, strict=True)]
     spans.sort(key=itemgetter(0, 1))
+    twice_s = []
     for (begin, end, one), (next_begin, next_end, other) in pairwise(spans):
-        if 2 * (min(end, next_end) - next_begin) > min(end - begin, next_end - next_begin):
+        until = min(end, next_end)
+        if 2 * (until - next_begin) <= min(end - begin, next_end - next_begin):
+            continue
+        if not twice_s or next_begin - twice_s[-1] > _HALF_YEAR_S:
+            twice_s.append(next_begin)
+        is_put_back = (
+            twice_s[-1] - spans[0][0] >= _HOUR_S
+            and until - twice_s[-1] <= 1.1 * _HOUR_S  # recorders are not exact
+            and (start + timedelta(seconds=twice_s[-1])).hour in _PUT_BACK_HOURS
+        )
+        if not is_put_back:
             raise DatasetError(f"{one} and {other} hold counts of the same time, as of two cameras; give "
                                "those of one, each once")  # fmt: skip
     times_s, counts = np.concatenate(times_s), np.concatenate(counts)
     order = np.argsort(times_s, kind="stable")
-    return CountSeries(times_s[order], counts[order], start)
+    twice = tuple(start + timedelta(seconds=begin_s) for begin_s in twice_s)
+    return CountSeries(times_s[order], counts[order], start, twice)
 
 
 def forecast(
@@ -281,6 +310,7 @@ def forecast(
         low,
         high,
         series.start,
+        series.twice,
         period_s,
         every_step,
         errors,

@@ -362,6 +362,10 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     ]
     if n_unknown := len(made.counts) - len(known):
         lines.append(f"not forecast: {plural(n_unknown, 'step')} in which most periods have no counts")
+    lines += [
+        f"counted twice: the hour from {begin:%Y-%m-%d %H:%M} on, as where summer time ends; it is averaged"
+        for begin in made.twice
+    ]
     if made.is_never_counted:
         first_s = made.times_s[list(made.counts).index(known[0])]
         begin = made.start and made.start + timedelta(seconds=first_s)

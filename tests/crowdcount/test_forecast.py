@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import cv2
 import matplotlib as mpl
@@ -24,7 +24,7 @@ from crowdcount.forecast import (
     parse_period,
 )
 from crowdcount.plots import plot_forecast
-from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
+from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time, time_cells
 from crowdcount.terminal import Terminal, forecast_report
 from samples.counts import write_counts
 
@@ -431,6 +431,57 @@ def test_counts_of_two_cameras_are_told_from_recordings_that_overlap(tmp_path):
     assert len(load_series([days(3.5, "later.csv"), days(0, "first.csv")]).counts) == 192
     with pytest.raises(DatasetError, match="hold counts of the same time, as of two cameras"):
         load_series([days(0, "first.csv"), days(0.5, "same.csv"), days(9, "later.csv")])
+
+
+class TestSummerTime:
+    """Eight days of which it ends, or begins, on the sixth, in files of an hour or a day."""
+
+    def files(self, folder, before=None, after=None, hours=1):
+        """Names of files that begin as the clock shows it, which is put back to two, or forward to three."""
+        made = []
+        for day in range(8):
+            begins = list(range(0, 24, hours))
+            if day == 5 and hours == 1:
+                begins[2:3] = [] if before == 1 else [2, 2]
+            for k, begin in enumerate(begins):
+                offset = after if day > 5 or (day == 5 and k >= 2 + (before != 1)) else before
+                zone = None if offset is None else timezone(timedelta(hours=offset))
+                start = MIDNIGHT.replace(tzinfo=zone) + timedelta(days=day, hours=begin)
+                values = np.repeat(WAVE[begin : begin + hours], 6)
+                made.append(write(folder / f"{len(made)}.csv", values, 600.0, start))
+        return made
+
+    def test_the_hour_that_comes_twice_is_averaged_and_told(self, tmp_path):
+        made = forecast(load_series(self.files(tmp_path)), steps=24)
+        np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+        assert made.twice == (MIDNIGHT + timedelta(days=5, hours=2),)
+        assert "counted twice: the hour from 2024-03-09 02:00 on" in "\n".join(forecast_report(made, []))
+
+    def test_other_hours_are_of_two_cameras(self, tmp_path):
+        files = self.files(tmp_path)
+        for day, hour in ((5, 3), (5, 12), (6, 2)):
+            start = MIDNIGHT + timedelta(days=day, hours=hour)
+            other = write(tmp_path / "other.csv", WAVE[:6], 600.0, start)
+            with pytest.raises(DatasetError, match="as of two cameras"):
+                load_series([*files, other])
+        with pytest.raises(DatasetError, match="as of two cameras"):
+            load_series([*files[:3], write(tmp_path / "begin.csv", WAVE[:6], 600.0, MIDNIGHT)])
+
+    @pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2)])
+    @pytest.mark.parametrize("hours", [1, 24])
+    def test_days_are_those_of_the_clock(self, tmp_path, before, after, hours):
+        made = forecast(load_series(self.files(tmp_path, before, after, hours)), steps=24)
+        np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+        first = time_cells(made.times_s[0], made.start)
+        assert first["time"].isoformat() == f"2024-03-12T00:00:00+0{after}:00"
+        assert first["time_s"] == 8 * DAY_S + 3600 * (before - after)
+
+    def test_zones_far_apart_are_no_summer_time(self, tmp_path):
+        """As of a recorder that was set to UTC: the series goes on."""
+        later = MIDNIGHT.replace(tzinfo=timezone(timedelta(hours=9))) + timedelta(days=4, hours=9)
+        files = [write(tmp_path / "a.csv", np.tile(WAVE, 4), start_time=MIDNIGHT.replace(tzinfo=UTC)),
+                 write(tmp_path / "b.csv", np.tile(WAVE, 4), start_time=later)]  # fmt: skip
+        np.testing.assert_allclose(np.diff(load_series(files).times_s), 3600)
 
 
 @pytest.mark.parametrize(

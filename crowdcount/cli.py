@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -33,9 +35,22 @@ def main() -> None:
         sys.exit(FAILED)
     try:
         command_line(prog_name="crowdcount")
+    except SystemExit as ended:
+        if any(thread.name == "read-ahead" for thread in threading.enumerate()):
+            _end_at_once(ended.code or 0)
+        raise
     finally:  # a signal that comes while Python shuts down would kill a process that has ended its work
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+
+
+def _end_at_once(code: int) -> None:
+    """End the process without Python's shutting down, which aborts it when a thread comes back from OpenCV
+    meanwhile, as one that was left waiting for a silent stream."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # it is closed, or full
+            stream.flush()
+    os._exit(code)
 
 
 def _interrupt(number, frame) -> None:

@@ -154,6 +154,12 @@ class Counting:
         end_s, next_s = self._expected_end / self.info.rate, last.time_s + 1 / self.rate
         return is_short(rows, self.expected_frames) and is_short(next_s, end_s)
 
+    def broke_off_s(self, rows: int, last: FrameCount) -> float:
+        """How long before the given end a live source broke off that gave so many rows, up to `last`; 0 where
+        it did not, or the end is a frame's number. Seconds."""
+        left_s = self._source.ends_at(self._end) - self._source.ends_at(Position(time_s=last.time_s))
+        return left_s if max(1.0, 3 * last.time_s / rows) < left_s < math.inf else 0.0
+
     @property
     def _expected_end(self) -> int | None:
         """About the number of the frame to stop before."""
@@ -174,11 +180,11 @@ class Counting:
         A frame comes when those that steady its count have been seen, see `smoothing`: their images are held
         until then, but without `images`.
         With `ahead`, a second thread decodes meanwhile: by default where there is a second core. It costs a
-        little where other processes keep all cores busy anyway. Dropping frames of a live source (`latest`)
-        needs it.
+        little where other processes keep all cores busy anyway. A live source needs it, to drop frames
+        (`latest`) and to end in time while it is silent.
         """
         if ahead is None:
-            ahead = self._latest or cv2.getNumberOfCPUs() > 1
+            ahead = self.info.is_live or cv2.getNumberOfCPUs() > 1
         looks = Looks(self.every * self.stride, self.every)
         turns = None if images or self._latest else looks.ahead  # any that is not dropped may be due
         wanted = self._source.frames(self._start, self._end, self.every, turns)
@@ -190,7 +196,9 @@ class Counting:
         self, wanted: Iterator[Frame], looks: Looks, ahead: bool, images: bool
     ) -> Iterator[CountedFrame]:
         depth = 1 if self._latest else _AHEAD
-        with read_ahead(wanted, depth, latest=self._latest) if ahead else closing(wanted) as frames:
+        waiting = {"is_live": self.info.is_live, "until": self._source.ends_at(self._end)}
+        reading = read_ahead(wanted, depth, latest=self._latest, **waiting) if ahead else closing(wanted)
+        with reading as frames:
             for estimate, near in around(self._estimates(frames, looks, images), self.rate):
                 yield self._count(estimate, near)
 

@@ -309,6 +309,7 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
                 show(job.label, summary.frames, counting.expected_frames, item.row.count)
         if counting.lacks_its_end(summary.frames, item.row):
             summary.expected = counting.expected_frames
+        summary.broke_off_s = counting.broke_off_s(summary.frames, item.row)
     if job.plot is not None:
         rows, densities = zip(*drawn, strict=True) if drawn else ((), ())
         plot_counts(rows, job.plot, job.label, start_time, densities)

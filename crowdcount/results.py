@@ -94,6 +94,8 @@ class CountSummary:
         Number of frames that carry each flag.
     expected : int or None
         Frames that there should have been, as the file states its length, where it ends early; else None.
+    broke_off_s : float
+        How long before the given end a camera or stream broke off, seconds; else 0.
     dropped : int
         Frames that were left out to keep up with a camera or stream.
     start_time : datetime or None
@@ -106,6 +108,7 @@ class CountSummary:
     peak: FrameCount | None = None
     flags: Counter = field(default_factory=Counter)
     expected: int | None = None
+    broke_off_s: float = 0.0
     dropped: int = 0
     start_time: datetime | None = None
     seconds: float = 0.0

@@ -105,6 +105,8 @@ class Terminal:
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "
                 "cut off; look at the end, or copy it again"
             )
+        if summary.broke_off_s:
+            self.say(f"  broke off {clock(summary.broke_off_s)} before the end")
         if summary.dropped:
             total = summary.frames + summary.dropped
             self.say(f"  {summary.dropped} of {total} frames dropped to keep up")

@@ -175,7 +175,9 @@ def open_measuring(
         def frames() -> Iterator[MeasuredFrame]:
             overview.teach(pipeline)
             looks = Looks(step, every)
-            with read_ahead(opened.frames(start, end, every, looks.ahead), _AHEAD) as passing:
+            passing = opened.frames(start, end, every, looks.ahead)
+            waiting = {"is_live": opened.info.is_live, "until": opened.ends_at(end)}
+            with read_ahead(passing, _AHEAD, **waiting) as passing:
                 for frame in passing:
                     if "undecodable" in frame.flags or looks.are_due(frame, pipeline):
                         yield measured(frame)

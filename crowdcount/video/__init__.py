@@ -76,7 +76,8 @@ def open_source(
 
     - A whole number is a camera; a text with "://" is a stream (rtsp, http, …). A stream must begin to
       answer, and then bring each next frame, within ``timeout_s`` seconds. A camera or live stream that
-      breaks off later is opened again, for ``reconnect_s`` seconds; the break shows as one undecodable frame.
+      breaks off later is opened again, for ``reconnect_s`` seconds; the break shows as one undecodable frame;
+      one that stays away is a VideoError.
     - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES).
     - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
       they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per

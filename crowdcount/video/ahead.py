@@ -1,15 +1,22 @@
 """Decoding in a second thread."""
 
+import math
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from ..errors import NoFrameError
+
 _STARTS_WITHIN_S = 1.0  # a thread, once it is asked to
+_PATIENCE_S = 0.5  # with a live source that is to end
 
 
 @contextmanager
-def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator[Iterator]:
+def read_ahead(
+    items: Iterator, depth: int, *, latest: bool = False, is_live: bool = False, until: float = math.inf
+) -> Iterator[Iterator]:
     """Advance ``items`` in a second thread, up to ``depth`` items ahead of the one who takes them.
 
     ::
@@ -23,6 +30,10 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
     it is a generator, is closed. With ``latest``, the oldest item that waits gives way when the buffer is
     full, instead of holding up the thread: for a live source, where the dropped frames show as gaps in
     ``Frame.index``. ValueError for a depth below 1.
+
+    A thread that waits for a live source (``is_live``) is left to itself after half a second: it ends with
+    what it waits for. From ``until`` on, by the monotonic clock, what does not come within half a second is
+    the end; NoFrameError where nothing came before.
     """
     if depth < 1:
         raise ValueError(f"depth must be 1 or more, not {depth}")
@@ -55,13 +66,21 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
             waiting.put(("end", None))
 
     def take() -> Iterator:
+        is_first = True
         while True:
-            kind, value = waiting.get()
+            left_s = max(0.0, until - time.monotonic()) + _PATIENCE_S
+            try:
+                kind, value = waiting.get(timeout=min(left_s, threading.TIMEOUT_MAX))
+            except queue.Empty:
+                if is_first:
+                    raise NoFrameError("no frame came before the end; check that the sender is on") from None
+                return
             if kind == "error":
                 raise value
             if kind == "end":
                 return
             places.put(None)
+            is_first = False
             yield value
 
     thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)
@@ -73,6 +92,6 @@ def read_ahead(items: Iterator, depth: int, *, latest: bool = False) -> Iterator
         places.put(None)  # for the one item that the thread may be holding; it looks at stop after that
         running.wait(_STARTS_WITHIN_S)
         with suppress(RuntimeError):  # it never started
-            thread.join()
-        if hasattr(items, "close"):
+            thread.join(_PATIENCE_S if is_live else None)
+        if hasattr(items, "close") and not thread.is_alive():
             items.close()

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import cv2
 import numpy as np
@@ -24,13 +25,23 @@ class Capture:
         self._capture = (reader or cv2.VideoCapture)(*arguments)
         self._pixel_width = None  # over its height; told by an open video
         self._lock = threading.Lock()
+        self._is_released = False
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        try:
+            with self._lock:
+                yield
+        finally:
+            if self._is_released:
+                self.release()
 
     def is_open(self) -> bool:
-        with self._lock:
+        with self._held():
             return self._capture.isOpened()
 
     def get(self, property_number: int) -> float:
-        with self._lock:
+        with self._held():
             return self._capture.get(property_number)
 
     def fps(self) -> float | None:
@@ -52,11 +63,11 @@ class Capture:
         return max(0, round(self.get(STAMP_IN_FRAMES) - self.stamp_s() * self.get(cv2.CAP_PROP_FPS)))
 
     def go_to(self, stamp_s: float) -> None:
-        with self._lock:
+        with self._held():
             self._capture.set(cv2.CAP_PROP_POS_MSEC, stamp_s * 1000)
 
     def grab(self) -> bool:
-        with self._lock:
+        with self._held():
             return self._capture.grab()
 
     def stamp_s(self) -> float:
@@ -74,7 +85,7 @@ class Capture:
         Recorders keep half of the lines, or 960 columns for 768, and tell players how wide a pixel is: as
         they do, the picture is brought to square pixels by its width, or people would be twice as wide.
         """
-        with self._lock:
+        with self._held():
             decoded, image = self._capture.retrieve()
             if decoded and self._pixel_width is None:
                 self._pixel_width = self._told_pixel_width()
@@ -96,9 +107,13 @@ class Capture:
         return width / height if is_sound else 1.0
 
     def release(self) -> None:
-        """Waits for a call that is under way in another thread; grab() returns False after this."""
-        with self._lock:
-            self._capture.release()
+        """Close it; a call that is under way in another thread does so when it ends. No image comes after."""
+        self._is_released = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._capture.release()
+            finally:
+                self._lock.release()
 
 
 def silence_opencv() -> None:

@@ -12,7 +12,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import cv2
@@ -162,6 +162,10 @@ class LiveSource(VideoSource):
         self._was_read = True
         return selected
 
+    def ends_at(self, end: Position | None) -> float:
+        is_timed = not self._is_recorded and end is not None and end.time_s is not None
+        return self._opened_at + end.time_s if is_timed else math.inf
+
     def _slots(self, start: Position | None) -> Iterator[Slot]:
         arrivals = itertools.chain(self._begun, self._arrivals())
         if self._is_recorded:
@@ -192,6 +196,8 @@ class LiveSource(VideoSource):
                 problem = error
             if self._is_recorded or not self._open_again(last_at + self._reconnect_s):
                 self._check_open()
+                if self._reconnect_s and not self._is_recorded:
+                    raise self._given_up(last_at) from problem
                 if problem is not None:
                     raise problem
                 return
@@ -206,6 +212,13 @@ class LiveSource(VideoSource):
             if self._device.is_open():
                 return True
         return False
+
+    def _given_up(self, last_at: float) -> VideoError:
+        broke_off = self._opened + timedelta(seconds=last_at - self._opened_at)
+        return VideoError(
+            f"{self._name} broke off at {broke_off:%Y-%m-%d %H:%M:%S} and was given up after "
+            f"{time.monotonic() - last_at:.0f} s; check that it is on, or try it for longer (--reconnect)"
+        )
 
     def _reconnect(self, as_packets: bool = False) -> None:
         self._captures.discard(self._device)

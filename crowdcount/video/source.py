@@ -1,5 +1,6 @@
 """What files, images and live sources have in common: frames, what is known beforehand, passes over them."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -174,6 +175,10 @@ class VideoSource(ABC):
         self._check_open()
         check_window(start, end, every)
         return self._select(self._slots(start), start, end, every, turns or Turns(1))
+
+    def ends_at(self, end: Position | None) -> float:
+        """When a pass is over that ends there, by the monotonic clock; infinity where that does not tell."""
+        return math.inf
 
     def frames_at(self, indices: Sequence[int]) -> Iterator[Frame]:
         """Those of some frames, by increasing numbers, that the source has; without image where one does not

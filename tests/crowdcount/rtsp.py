@@ -46,8 +46,9 @@ def _packets(image, time_s: float, sequence: int):
         yield b"$\0" + struct.pack(">H", len(packet)) + packet
 
 
-def send_rtsp(images, interval_s: float):
-    """An answer for `serve`: a camera that plays images (H, W, 3) uint8, sides multiples of 8, and goes."""
+def send_rtsp(images, interval_s: float, stays: bool = False):
+    """An answer for `serve`: a camera that plays images (H, W, 3) uint8, sides multiples of 8, and goes, or
+    stays and is silent."""
 
     def answer(connection: socket.socket):
         port = connection.getsockname()[1]
@@ -82,6 +83,8 @@ def send_rtsp(images, interval_s: float):
                 connection.sendall(packet)
                 sequence += 1
             time.sleep(interval_s)
+        if stays:
+            requests.read()
         connection.close()
 
     return answer

@@ -1008,6 +1008,61 @@ class TestProcess:
         assert all(row.count >= 0 for row in rows if row.frame != 40)
         assert began < read_start_time(here / "live.csv") < datetime.now()
 
+    LIVE = "rtsp://127.0.0.1:{}/live -m ../model.npz --scene ../scene.json -o {}"
+
+    @pytest.mark.parametrize("stays", [False, True])
+    def test_a_camera_that_is_away_ends_in_time(self, here, serving, stays):
+        """Whether it is gone, and refused from then on, or silent."""
+        images, calls = [image for image, _ in street(60)], []
+
+        def answer(connection):
+            calls.append(None)
+            if len(calls) == 1:
+                send_rtsp(images, 0.05, stays)(connection)
+            connection.close()
+
+        with serving(answer) as port:
+            began = time.monotonic()
+            command = self.LIVE.format(port, "a.csv")
+            code, _, stderr = finished(f"{command} --end 5s --timeout 40 --reconnect 60")
+            assert time.monotonic() - began < 20
+            assert (code, len(read_counts("a.csv")) >= 50) == (0, True)
+            assert re.search(r"\n  broke off 0:00:0[23] before the end\n", stderr)
+
+    def test_a_camera_that_is_given_up_leaves_a_partial_file(self, here, serving):
+        images, calls = [image for image, _ in street(20)], []
+
+        def answer(connection):
+            calls.append(None)
+            if len(calls) == 1:
+                send_rtsp(images, 0.05)(connection)
+            connection.close()
+
+        with serving(answer) as port:
+            code, _, stderr = finished(f"{self.LIVE.format(port, 'a.csv')} --end 60s --reconnect 1 -q")
+        assert code == 1
+        told = error_line(stderr)
+        assert re.search(r"/live broke off at 2.* and was given up after [12] s; .*: a.partial.csv\n", told)
+        assert only(here) == ["a.partial.csv"]
+
+    def test_a_silent_camera_does_not_hold_up_an_interrupt(self, here, serving):
+        partial = here / "a.partial.parquet"
+        with serving(send_rtsp([image for image, _ in street(60)], 0.05, stays=True)) as port:
+            command = f"{self.LIVE.format(port, 'a.parquet')} --timeout 40 --reconnect 60 -q"
+            usual = functools.partial(signal.signal, signal.SIGTERM, signal.SIG_DFL)
+            with process(command, preexec_fn=usual) as running:
+                deadline = time.monotonic() + 30
+                while not partial.exists() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                time.sleep(4)  # it plays for three seconds
+                sent = time.monotonic()
+                running.send_signal(signal.SIGTERM)
+                _, stderr = running.communicate(timeout=30)
+                assert time.monotonic() - sent < 9
+        assert running.returncode == 130
+        assert error_line(stderr).endswith(f"interrupted; kept so far: {partial.name}\n")
+        assert len(read_counts(partial)) >= 40
+
     @pytest.mark.parametrize("name", ["models.py", "features/__init__.py"])
     def test_a_users_module_of_the_same_name(self, here, name):
         path = here / name
@@ -1021,6 +1076,19 @@ class TestProcess:
         check_packages(PROJECT)
         with pytest.raises(CrowdCountError, match=r"Python finds .*features"):
             check_packages(tmp_path)
+
+    def test_a_thread_that_waits_for_a_stream_does_not_see_python_shut_down(self):
+        """It would abort the process when OpenCV gives it something then."""
+        code = (
+            "import atexit, sys, threading, time; atexit.register(print, 'shutting down');"
+            "threading.Thread(target=time.sleep, args=(60,), name='read-ahead', daemon=True).start();"
+            "from crowdcount.cli import main; main()"
+        )
+        for option, expected in (("--version", (0, "crowdcount, version")), ("--absent", (2, ""))):
+            command = [sys.executable, "-c", code, option]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT)
+            assert (done.returncode, done.stdout[:19]) == expected
+            assert "shutting down" not in done.stdout
 
     def test_starts_fast(self):
         code = "import sys, crowdcount.cli; print({'cv2', 'numpy', 'rich', 'sklearn'} & set(sys.modules))"

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from crowdcount.errors import VideoError
+from crowdcount.errors import NoFrameError, VideoError
 from crowdcount.video import open_source, read_ahead
 from tests.crowdcount.numbered_frames import summary, write_video
 
@@ -154,6 +154,56 @@ def test_latest_drops_the_oldest():
         taken = list(ahead)
     assert taken == [8, 9]
     assert reading_threads() == 0
+
+
+@pytest.fixture
+def stalled():
+    """stalled(n): n items, then none, until the test is over."""
+    go_on = threading.Event()
+
+    def items(n):
+        yield from range(n)
+        go_on.wait(30)
+        yield "late"
+
+    yield items
+    go_on.set()
+    deadline = time.monotonic() + 5
+    while reading_threads() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert reading_threads() == 0
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_live_source_that_is_silent_is_left_in_time(stalled, error):
+    began = time.monotonic()
+
+    def take():
+        with read_ahead(stalled(2), 4, is_live=True) as ahead:
+            assert [next(ahead), next(ahead)] == [0, 1]
+            raise error("enough")
+
+    with pytest.raises(error, match="enough"):
+        take()
+    assert time.monotonic() - began < 5
+
+
+def test_a_live_source_that_is_silent_ends_when_its_time_is_up(stalled):
+    began = time.monotonic()
+    with read_ahead(stalled(3), 2, is_live=True, until=began + 0.5) as ahead:
+        assert list(ahead) == [0, 1, 2]
+        assert time.monotonic() - began >= 0.5
+    with (
+        pytest.raises(NoFrameError, match="no frame came before the end"),
+        read_ahead(stalled(0), 2, is_live=True, until=began) as ahead,
+    ):
+        next(ahead)
+    assert time.monotonic() - began < 10
+
+
+def test_what_came_in_time_is_taken_however_late():
+    with read_ahead(iter(range(9)), 2, is_live=True, until=time.monotonic() - 5) as ahead:
+        assert list(ahead) == list(range(9))
 
 
 def test_depth_below_one():

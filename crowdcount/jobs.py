@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 PICTURE_SUFFIXES = (".png", ".jpg")
 #: Frames of the page on which a scene is drawn.
 N_DRAWN_ON = 9
+_HARMLESS = re.compile(r"\w{1,20}=[\w.-]{1,20}")  # part of an address's query, once passwords are ***
 SCENE_SUFFIXES = (".json", ".npz")
 #: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
 Show = Callable[[str, int, int | None, float | None], None]
@@ -191,9 +192,12 @@ def source_stem(source: str) -> str:
     ('camera-0', 'gate-554-live')
     >>> source_stem("rtsp://gate/user=me_password=secret_channel=2")
     'gate-user-me_password-_channel-2'
+    >>> source_stem("rtsp://gate/realmonitor?channel=2&subtype=0&password=secret")
+    'gate-realmonitor-channel-2-subtype-0'
     """
     if "://" in source:
-        address = re.sub(r"^.*?://([^/]*@)?", "", without_password(source)).partition("?")[0]
+        address, _, query = re.sub(r"^.*?://([^/]*@)?", "", without_password(source)).partition("?")
+        address = " ".join([address, *filter(_HARMLESS.fullmatch, re.split("[&;]", query))])
         return "-".join(re.findall(r"[\w.]+", address))[:100] or "stream"
     path = Path(source)
     if path.is_dir():

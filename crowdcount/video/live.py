@@ -30,7 +30,9 @@ _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
 #: A value that gives access; it ends where another one begins, even if but with an underscore.
 _SECRET = re.compile(
-    r"((?:\b|_)(?:pass(?:word|wd)?|pwd|token|key|secret)=)(?:(?!_[a-z]+=)[^&/;#])*", re.IGNORECASE
+    r"((?:\b|_)(?:login|user|auth|api|access)?(?:pass?(?:word|wd)?|pwd?|psw|auth|token|key|secret)=)"
+    r"(?:(?!_[a-z]+=)[^&/;#])*",
+    re.IGNORECASE,
 )
 _ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 

@@ -379,6 +379,9 @@ class TestPlan:
             ("rtsp://me:pass@gate:554/a/b?key=x", "gate-554-a-b"),
             ("http://host/street.mp4", "host-street.mp4"),
             ("udp://@:1234", "1234"),
+            ("http://gate/cam/realmonitor?channel=1&subtype=0", "gate-cam-realmonitor-channel-1-subtype-0"),
+            ("rtsp://gate/a?user=me;password=se;auth=YWRtaW46MQ&size=640x480", "gate-a-user-me-size-640x480"),
+            ("http://u:p@gate/?url=rtsp://me:pass@cam/x&ch=2&t=%2F..%2F&s=" + 99 * "x", "gate-ch-2"),
         ],
     )
     def test_stems(self, tmp_path, monkeypatch, source, stem):

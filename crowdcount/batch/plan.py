@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import shorten
@@ -96,7 +96,8 @@ class PathPattern:
     """How a path says its camera and its start time: "{camera}/%Y-%m-%d/%H%M%S*".
 
     `%Y %m %d %H %M %S` stand for the time, `*` for anything within a name, `?` for a character. The pattern
-    is laid on the end of the path, without the file's suffix.
+    is laid on the end of the path, without the file's suffix. Where it says no hour, or no minute, the time
+    is the earliest, and `slack` how much later it may be.
     """
 
     def __init__(self, text: str):
@@ -106,6 +107,9 @@ class PathPattern:
         self._has_time = {"Y", "m", "d"} <= seen
         if seen - {"camera"} and not self._has_time:
             raise BatchError(f"the pattern {text!r} has a time without %Y, %m and %d; add them, or use *")
+        self.slack = timedelta()
+        if self._has_time:
+            self.slack = timedelta(days="H" not in seen, hours="H" in seen and "M" not in seen)
         self._depth = text.count("/") + 1
         self._regex = re.compile("".join(parts))
 
@@ -151,11 +155,13 @@ class Video:
         Its path inside the folder that was given, or as it was listed.
     camera : str
     start_time : datetime or None
-        Wall-clock time of its first frame as its name says.
+        Wall-clock time of its first frame as its name says, or up to `slack` later.
     model, scene, timezone : str or None
         Of its camera; see `CameraRule`.
     problem : str or None
         Why it cannot be counted.
+    slack : timedelta
+        See `PathPattern`.
     """
 
     path: str
@@ -166,6 +172,7 @@ class Video:
     scene: str | None = None
     timezone: str | None = None
     problem: str | None = None
+    slack: timedelta = timedelta()
 
 
 def plan_videos(
@@ -323,7 +330,8 @@ def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]
 
 def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequence[CameraRule]) -> Video:
     whole = path.replace(os.sep, "/")
-    read = next((found for pattern in patterns if (found := pattern.read(whole)) is not None), None)
+    read = ((pattern.read(whole), pattern.slack) for pattern in patterns)
+    read, slack = next((found for found in read if found[0] is not None), (None, timedelta()))
     if patterns and read is None:
         wanted = " or ".join(pattern.text for pattern in patterns)
         return Video(
@@ -334,10 +342,11 @@ def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequ
         camera = _nearest_folder(whole)
     if not patterns:
         start_time = _time_in_name(Path(path).stem)
-    video = Video(path, label, camera, start_time)
+    video = Video(path, label, camera, start_time, slack=slack)
     for rule in cameras:
         if fnmatch(label, rule.match) if rule.match is not None else rule.name == camera:
-            video = Video(path, label, rule.name, start_time, rule.model, rule.scene, rule.timezone)
+            own = {"model": rule.model, "scene": rule.scene, "timezone": rule.timezone}
+            video = replace(video, camera=rule.name, **own)
             break
     if len(folder_name(video.camera)) > _LONGEST_NAME:
         problem = f"its camera's name, {video.camera}, is too long for a folder; give a shorter with --camera"

@@ -72,6 +72,11 @@ class BatchTerminal:
 
     def ended(self, summary: BatchSummary) -> None:
         """Tell what became of the archive, once the bars are gone."""
+        if summary.undated:
+            self._say(f"{plural(summary.undated, 'video')} of unknown start time: tell it with --pattern")
+        if summary.vague:
+            told = "taken to begin with the day, or the hour, that the path says"
+            self._say(f"{plural(summary.vague, 'video')} of unknown time of the day: {told}")
         parts = [f"{summary.counted} counted"]
         if summary.cut_off:
             parts[0] += f" ({summary.cut_off} may be cut off)"

@@ -68,6 +68,9 @@ class BatchSummary:
     seconds : float
     cut_off : int
         Videos counted now that lack a tenth or more of their stated length.
+    undated, vague : int
+        Videos whose start time is unknown, and those taken to begin with the day, or the hour, that their
+        path says.
     """
 
     counted: int = 0
@@ -77,6 +80,8 @@ class BatchSummary:
     failed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     cut_off: int = 0
+    undated: int = 0
+    vague: int = 0
 
 
 class BatchWatcher(Protocol):
@@ -245,10 +250,11 @@ class _Batch:
     def _plan(self, case: _Case, facts: dict) -> None:
         """Now that it is known what a video is: done, short or long."""
         options, video = self._options, case.video
+        start_time = start_time_of(video, facts)
+        if case.facts is None:
+            self.summary.undated += start_time is None
+            self.summary.vague += bool(video.slack) and start_time == video.start_time
         case.facts = facts
-        start_time = video.start_time
-        if start_time is None and facts["recorded"] is not None:
-            start_time = datetime.fromisoformat(facts["recorded"])
         most = facts["size"] // LEAST_FRAME_BYTES
         n_frames = None if facts["frames"] is None else min(facts["frames"], most)
         case.cuts = seams(n_frames, facts["fps"], options.every, options.segment_s, options.warm_up_s)
@@ -361,6 +367,14 @@ class _Files:
     def digest(self, path: str) -> str:
         """SHA-256 of such a file."""
         return self._digests[path]
+
+
+def start_time_of(video: Video, facts: dict) -> datetime | None:
+    """When a video began: as its path says, or more precisely its container, where that agrees."""
+    said, recorded = video.start_time, facts["recorded"]
+    recorded = None if recorded is None else datetime.fromisoformat(recorded)
+    agrees = recorded is not None and (said is None or said <= recorded < said + video.slack)
+    return recorded if agrees else said
 
 
 def _size(path: str) -> int:

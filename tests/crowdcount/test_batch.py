@@ -380,7 +380,8 @@ class TestFaults:
         (own / "videos/gate/empty.avi").touch()
         code, _, stderr = run(command(own, own / "out"))
         assert code == 3
-        *_, first, second, total = stderr.splitlines()
+        *_, first, second, undated, total = stderr.splitlines()
+        assert undated == "1 video of unknown start time: tell it with --pattern"
         assert first.startswith("crowdcount: ")
         assert "20240503_000000.avi cannot be read as a video" in first + second
         assert "empty.avi is empty (0 bytes)" in first + second
@@ -419,7 +420,7 @@ class TestFaults:
         whole = (own / "videos/hall/long.avi").read_bytes()
         (own / "videos/hall/cut.avi").write_bytes(whole[: len(whole) // 2])
         code, _, stderr = run(command(own, own / "out", "--segment 0 --include cut.avi"))
-        *_, told, total = stderr.splitlines()
+        *_, told, _, total = stderr.splitlines()
         n_rows = len(table(own / "out", "camera=hall/*/cut-*"))
         assert code == 0
         assert f"{n_rows} frames (of the 240 that it states: it may be cut off)" in told

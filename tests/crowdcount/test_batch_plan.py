@@ -15,6 +15,7 @@ import pytest
 
 from crowdcount.batch.containers import creation_time
 from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_videos
+from crowdcount.batch.run import start_time_of
 from crowdcount.batch.segments import SEGMENT_S, Segment, seams, segments
 from crowdcount.commands.batch import batch
 from crowdcount.errors import BatchError
@@ -228,6 +229,27 @@ class TestPatterns:
     def test_what_a_path_says(self, pattern, path, camera, time):
         expected = None if time is None else datetime.fromisoformat(time)
         assert PathPattern(pattern).read(path) == (camera, expected)
+
+    @pytest.mark.parametrize(
+        ("pattern", "recorded", "start"),
+        [
+            ("%Y%m%d/*", "2024-05-01T08:15:30", "2024-05-01T08:15:30"),
+            ("%Y%m%d/*", "2024-05-02T00:00:00", "2024-05-01T00:00:00"),
+            ("%Y%m%d/*", None, "2024-05-01T00:00:00"),
+            ("%Y%m%d/%H_*", "2024-05-01T08:15:30", "2024-05-01T08:15:30"),
+            ("%Y%m%d/%H_*", "2024-05-01T09:00:00", "2024-05-01T08:00:00"),
+            ("%Y%m%d/%H_%M*", "2024-05-01T08:15:30", "2024-05-01T08:10:00"),
+            ("*", "2024-05-01T08:15:30", "2024-05-01T08:15:30"),
+            ("*", None, None),
+        ],
+    )
+    def test_the_container_says_what_the_path_leaves_open(self, tmp_path, pattern, recorded, start):
+        path = tmp_path / "20240501/08_10.mp4"
+        path.parent.mkdir()
+        path.write_text("")
+        (video,) = plan_videos([str(tmp_path)], patterns=[PathPattern(pattern)])
+        expected = None if start is None else datetime.fromisoformat(start)
+        assert start_time_of(video, {"recorded": recorded}) == expected
 
     @pytest.mark.parametrize(
         ("pattern", "path"),

@@ -42,17 +42,19 @@ def play(monkeypatch):
             watcher.resting("worker 1")
             watcher.finished("b.mp4", "100 frames in 5.0 s", 1_000_000_000, True)
             watcher.finished("c.mp4", "failed: no video", 1_000_000_000, False)
-        watcher.ended(BatchSummary(1, 1, 0, 100, [("c.mp4", "no video")], 50.0))
+        watcher.ended(BatchSummary(1, 1, 0, 100, [("c.mp4", "no video")], 50.0, undated=1, vague=2))
         return screen.getvalue()
 
     return run
 
 
 def test_a_log_has_a_line_for_each_video_that_was_worked_on(play):
-    first, second, third, last = play(is_terminal=False).splitlines()
+    first, second, third, undated, vague, last = play(is_terminal=False).splitlines()
     assert first == "4 videos, 4.00 GB"
     assert re.fullmatch(r"\[2/4\] b\.mp4: 100 frames in 5\.0 s, ETA \d+:\d\d:\d\d", second)
     assert third.startswith("[3/4] c.mp4: failed: no video")
+    assert undated == "1 video of unknown start time: tell it with --pattern"
+    assert vague.startswith("2 videos of unknown time of the day: taken to begin with the day, or the hour")
     assert last == "4 videos: 1 counted, 1 done before, 1 failed; 0:00:50, 2.0 frames/s"
 
 

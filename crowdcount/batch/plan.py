@@ -30,10 +30,17 @@ _CODES = {
     "S": "[0-9]{2}",
 }
 _TOKEN = re.compile(r"(\{camera\}|%.|\*|\?|\{|\})")
-_TIME_IN_NAME = re.compile(
-    r"(?<![0-9])((?:19|20)[0-9]{2})[-_.]?([0-9]{2})[-_.]?([0-9]{2})[-_ .T]{0,3}"
-    r"([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?![0-9])"
+#: A recorder's milliseconds may follow, and are left out.
+_TIMES_IN_NAME = re.compile(
+    r"(?<![0-9])(?=((?:19|20)[0-9]{2})[-_.]?([0-9]{2})[-_.]?([0-9]{2})[-_ .T]{0,3}"
+    r"([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?:[0-9]{3})?(?![0-9]))"
 )
+#: What may be day and month of the year behind it, unless a date follows that is set off as 2024-05-01_08.
+_DAY_FIRST = re.compile(
+    r"(?<![0-9])[0-3]?[0-9]([-_. ])[0-3]?[0-9]\1(?=[0-9]{4}[^0-9])"
+    r"(?![0-9]{4}([-_.])[0-9]{2}\2[0-9]{2}(?!\2)[^0-9])"
+)
+_LONGEST = timedelta(days=1)  # from the start time in a name to the end in it
 _DATE_FOLDER = re.compile(r"[0-9_.-]+")
 _LONGEST_NAME = 255  # of a folder, bytes
 
@@ -360,8 +367,13 @@ def _nearest_folder(path: str) -> str:
 
 
 def _time_in_name(stem: str) -> datetime | None:
-    found = _TIME_IN_NAME.search(stem)
-    return None if found is None else _time(*found.groups())
+    """The time in a name, or the first of two where a second tells the end; None where it may be another."""
+    found = {match.start(): _time(*match.groups()) for match in _TIMES_IN_NAME.finditer(stem)}
+    times = [time for time in found.values() if time is not None]
+    is_day_first = any(match.end() in found for match in _DAY_FIRST.finditer(stem))
+    if not times or is_day_first or not all(times[0] <= time <= times[0] + _LONGEST for time in times):
+        return None
+    return times[0]
 
 
 def _time(*parts: str) -> datetime | None:

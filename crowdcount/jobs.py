@@ -151,7 +151,7 @@ def plan_counting(
     ]
     for job in jobs if several else []:
         if never_ends(job.source):
-            raise OutputError(f"{job.label} is live: the others would wait for its end; count each by itself")
+            raise _is_among_others(job)
     for job in jobs:
         if not never_ends(job.source):  # of which what is there is set aside
             refuse_foreign(job.counts, COLUMNS)
@@ -169,6 +169,10 @@ def plan_counting(
         for source in sources:
             refuse_among_images(path, source)
     return jobs
+
+
+def _is_among_others(job: CountJob) -> OutputError:
+    return OutputError(f"{job.label} is live: the others would wait for its end; count each by itself")
 
 
 def never_ends(source: str) -> bool:
@@ -260,7 +264,7 @@ def count_sources(
     for job in jobs:
         try:
             with watcher.progress() as show:
-                summary = _count_source(job, start_time, watcher, show, options)
+                summary = _count_source(job, len(jobs) == 1, start_time, watcher, show, options)
         except CrowdCountError as error:
             failed.append((job, error))
         else:
@@ -268,7 +272,7 @@ def count_sources(
     return failed
 
 
-def _count_source(job, start_time, watcher, show, options) -> CountSummary:
+def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSummary:
     began = time.perf_counter()
     suffixes = {
         job.plot: PLOT_SUFFIXES,
@@ -284,6 +288,8 @@ def _count_source(job, start_time, watcher, show, options) -> CountSummary:
     show(f"looking at {job.label}", 0, None, None)
     summary, drawn, first = CountSummary(), [], None
     with open_counting(job.source, **options) as counting:
+        if counting.info.opened is not None and not is_alone:
+            raise _is_among_others(job)  # of a web server, what is live shows only now
         if job.scene is not None:
             counting.scene.save(job.scene)
         watcher.started(counting)

@@ -568,6 +568,18 @@ class TestBadInput:
         assert code == 0, stderr
         assert "ends after" not in stderr
 
+    def test_streams_of_a_web_server_are_told_to_be_live_once_they_are_open(self, here, serving, send_live):
+        images = [image for image, _ in street(30)] * 40
+        with serving(send_live(images, interval_s=0.02)) as port:
+            url = f"http://127.0.0.1:{port}/cam{{}}.mjpg"
+            sources = f"{url.format(1)} ../street.avi {url.format(2)}"
+            code, _, stderr = finished(f"{sources} -m ../model.npz --scene ../scene.json -q")
+        first, second = stderr.splitlines()
+        assert code == 3
+        assert "cam1.mjpg is live: the others would wait for its end; count each by itself" in first
+        assert "cam2.mjpg is live" in second
+        assert only(here) == ["street.counts.csv"]
+
     def test_a_stream_has_no_labels_and_keeps_its_password(self, here, serving):
         for command in ("suggest {}", "train {} --counts ../labels.csv -m n.npz"):
             with serving(send_rtsp([image for image, _ in street(20)], interval_s=0.05)) as port:

@@ -89,6 +89,10 @@ def count(
     from ..results import is_terminal_output
     from ..terminal import Terminal
 
+    if len(sources) > 1 and options["start_time"] is not None:
+        raise click.UsageError(
+            f"--start-time is when one source began, not {len(sources)}: count them one by one, or with batch"
+        )
     read = [path for path in (model, scene) if path is not None]
     try:
         jobs = plan_counting(

@@ -293,6 +293,7 @@ class TestPlan:
             ("x.avi --start-time noon", "an ISO 8601 time such as"),
             ("x.avi --start-time 2024-05-01T08:00:00+05:30:15", "an ISO 8601 time such as"),
             ("x.avi --start-time 0001-01-01T00:00:00+14:00", "an ISO 8601 time such as"),
+            ("x.avi y.avi --start-time 2024-05-01T08:00:00", "--start-time is when one source began, not 2"),
             ("x.avi --colour", "No such option"),
             ("--versoin", "Did you mean"),
             ("--outptu a.csv x.avi", "Did you mean"),

@@ -26,6 +26,8 @@ from ..results import import_parquet
 from ..storage import WholeWrites, lock, output_errors
 
 _NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet", re.DOTALL)
+#: Folder of the results whose start time is unknown.
+NO_DATE = "date=unknown"
 _MOST_STEM_BYTES = 120
 #: A file that was changed this recently may be changed again without its time showing it.
 _RACY_NS = 2_000_000_000
@@ -124,10 +126,10 @@ class Catalogue:
         """Where a result is or belongs; one of the same camera, content and settings has any stem."""
         key = folder_name(camera), content[:16], settings[:8]
         if key not in self._by_key:
-            date = "unknown" if start_time is None else start_time.date().isoformat()
+            date = NO_DATE if start_time is None else f"date={start_time.date().isoformat()}"
             short = stem.encode()[:_MOST_STEM_BYTES].decode(errors="ignore")
             name = f"{short}-{content[:16]}-{settings[:8]}.parquet"
-            self._by_key[key] = self.out / folder_name(camera) / f"date={date}" / name
+            self._by_key[key] = self.out / folder_name(camera) / date / name
         self._wanted.add(self._by_key[key])
         return self._by_key[key]
 

@@ -14,7 +14,8 @@ from ..errors import BatchError, OutputError
 from ..plots import BLUE, GREY, as_svg, dots, legend_above, strip_frame
 from ..results import UNRELIABLE, clock, import_parquet
 from ..storage import atomic_path, check_writable, refuse_foreign
-from .catalogue import describe, results
+from ..terminal import plural
+from .catalogue import NO_DATE, describe, results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -151,8 +152,16 @@ def summarise(
             when = (second, time_s) if start is None else (start, time)
             rows.append(Row(camera, video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
     if not rows:
-        raise BatchError(f"{out} has no counts of {', '.join(cameras) or 'any camera'} in that time")
+        n = n_undated(out, cameras)
+        undated = f"; of {plural(n, 'video')} the start time is unknown" if n else ""
+        raise BatchError(f"{out} has no counts of {', '.join(cameras) or 'any camera'} in that time{undated}")
     return sorted(rows, key=lambda row: row.camera)
+
+
+def n_undated(out: str | Path, cameras: Sequence[str] = ()) -> int:
+    """Number of the results of these cameras, or of all, whose start time is unknown."""
+    paths = (path for path in results(out) if path.parent.name == NO_DATE)
+    return sum(not cameras or _camera(path.parts[-3]) in cameras for path in paths)
 
 
 def _camera(folder: str) -> str:

@@ -30,9 +30,13 @@ def report(results: str, interval: str, camera: tuple, since, until, output: tup
     OUT is the folder that `crowdcount batch` wrote to. For each interval: mean, maximum and its time, and the
     share of frames that carry a flag. Printed as a table, unless files are named.
     """
-    from ..batch.report import summarise, text_table, write_report
-    from ..results import print_result
+    from ..batch.report import n_undated, summarise, text_table, write_report
+    from ..results import print_note, print_result
+    from ..terminal import plural
 
     rows = summarise(results, interval, cameras=camera, since=since, until=until)
     write_report(rows, output, interval)
+    n = n_undated(results, camera) if since or until else 0
+    if n:
+        print_note(f"{plural(n, 'video')} of unknown start time left out, as --since and --until tell times")
     print_result("\n".join(f"written: {path}" for path in output) or text_table(rows))

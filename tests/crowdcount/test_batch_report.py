@@ -140,7 +140,7 @@ class TestFigures:
         assert (row.start, row.frames) == (datetime(2024, 5, 1, 23), 2)
         with pytest.raises(BatchError, match="no results of the camera nobody"):
             summarise(out, "hour", cameras=["hall", "nobody"])
-        with pytest.raises(BatchError, match="no counts of hall in that time"):
+        with pytest.raises(BatchError, match="no counts of hall in that time; of 1 video the start"):
             summarise(out, "hour", cameras=["hall"], since=datetime(2025, 1, 1))
         assert {row.camera for row in summarise(out, "day", cameras=["gate & <b>"])} == {"gate & <b>"}
         with pytest.raises(BatchError, match="give times without a zone"):
@@ -280,6 +280,14 @@ class TestFiles:
         report.main([str(out), "-o", str(table), "-o", str(page)], standalone_mode=False)
         assert capsys.readouterr().out == f"written: {table}\nwritten: {page}\n"
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.html"]
+
+    @pytest.mark.parametrize(("camera", "n"), [("hall", 1), ("void", 0), (None, 1)])
+    def test_command_tells_how_many_videos_a_time_leaves_out(self, out, capsys, camera, n):
+        chosen = [] if camera is None else ["--camera", camera]
+        report.main([str(out), *chosen, "--since", "2024-05-01"], standalone_mode=False)
+        assert capsys.readouterr().err.count("1 video of unknown start time left out") == n
+        report.main([str(out), *chosen], standalone_mode=False)
+        assert capsys.readouterr().err == ""
 
 
 def test_listing_finds_results_only(out):

@@ -310,6 +310,7 @@ def open_counting(
     learning: Sequence[np.ndarray] | None = None,
     directions: bool = False,
     kept: Sequence[Landmark] | None = None,
+    tick: Callable[[], None] | None = None,
 ) -> Iterator[Counting]:
     """Open a source for counting and close it in the end.
 
@@ -341,6 +342,8 @@ def open_counting(
     kept : sequence of Landmark, optional
         Of a `start` that is a Landmark too, the frames before it that the background is learnt from, so that
         the counts are those of a pass over the whole footage: see `features.background.kept_frames`.
+    tick : callable, optional
+        Called whenever a frame or a packet of a video file was read, also before there is one to count.
 
     Raises
     ------
@@ -352,7 +355,7 @@ def open_counting(
     start, end = (
         parse_position(str(place)) if isinstance(place, (str, int)) else place for place in (start, end)
     )
-    opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s)
+    opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s, tick=tick)
     with opening as opened, ExitStack() as passes:
         if latest and not opened.info.is_live:
             raise VideoError(

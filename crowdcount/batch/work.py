@@ -136,11 +136,9 @@ def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None
         _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
     except (BatchError, SceneError):  # they are not there yet, or damaged
         model = _model(job.model, job.model_digest)
-        with open_source(job.path) as source:
+        with open_source(job.path, tick=lambda: report(0, None)) as source:
             landmarks = source.landmarks(wanted)
-            report(0, None)
             overview = Overview(source, choose_scene(_scene(job.scene, job.scene_digest), model))
-            report(0, None)
             rate = source.info.rate / job.every
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
         overview.scene.save(kept_scene)
@@ -161,18 +159,25 @@ def count(job: Job, segment: Segment, report: Report) -> int:
         options["start"] = segment.start
         options["kept"] = segment.kept if segment.start is not None else None
     _check_unchanged(job)
+    done, expected = 0, None
 
     def tables():
+        nonlocal done, expected
         rows = []
         with open_counting(
-            job.path, model=_model(job.model, job.model_digest), every=job.every, **options
+            job.path,
+            model=_model(job.model, job.model_digest),
+            every=job.every,
+            tick=lambda: report(done, expected),
+            **options,
         ) as counting:
             expected = counting.expected_frames
             if segment.end is not None:
                 first = 0 if segment.start is None else segment.start.frame
                 expected = math.ceil((segment.end - first) / job.every)
             with closing(counting.frames(ahead=False, images=False)) as frames:
-                for done, item in enumerate(frames, start=1):
+                for item in frames:
+                    done += 1
                     if segment.end is not None and item.row.frame >= segment.end:
                         break  # frames behind it steadied the last ones
                     if len(rows) == ROWS_PER_GROUP:
@@ -180,7 +185,6 @@ def count(job: Job, segment: Segment, report: Report) -> int:
                         rows = []
                     if item.row.frame >= segment.first:
                         rows.append(item.row)
-                    report(done, expected)
         _check_unchanged(job)
         yield counts_table(rows, job.start_time)
 

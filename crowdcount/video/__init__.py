@@ -29,7 +29,7 @@ raised as a VideoError. Set the environment variables OPENCV_LOG_LEVEL or OPENCV
 import glob
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import OutputError, VideoError
@@ -71,6 +71,7 @@ def open_source(
     fps: float | None = None,
     timeout_s: float = 10.0,
     reconnect_s: float = 0.0,
+    tick: Callable[[], None] | None = None,
 ) -> VideoSource:
     """Open a video file, a folder or glob pattern of images, a list of images, a camera or a stream.
 
@@ -85,6 +86,8 @@ def open_source(
     - The times of a file, and of a stream that announces its length, are the container's time stamps, and go
       on where some of these go back or begin anew (see `numbering.numbered`); a given ``fps`` (for files and
       images only) overrules them. Frames of a camera or live stream are timed by this machine's clock.
+    - Whenever a frame or a packet of a video file was read, ``tick`` is called: it may be long before a pass
+      gives its first frame.
 
     VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
     a ``reconnect_s`` of what is not live, and an ``fps`` of what is.
@@ -112,7 +115,7 @@ def open_source(
     if os.path.exists(text):
         check_file(Path(text))
         is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
-        return ImageSource([Path(text)], text, fps) if is_image else FileSource(text, fps)
+        return ImageSource([Path(text)], text, fps) if is_image else FileSource(text, fps, tick)
     if is_camera(text):
         return LiveSource(int(text), fps, timeout_s, reconnect_s)
     if glob.has_magic(text):

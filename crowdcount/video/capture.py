@@ -19,9 +19,15 @@ _WIDEST_PIXEL = 4.0
 
 
 class Capture:
-    """A cv2.VideoCapture, or an `InterlacedVideo`, that one thread may release while another one reads it."""
+    """A cv2.VideoCapture, or an `InterlacedVideo`, that one thread may release while another one reads it.
 
-    def __init__(self, *arguments: object, reader: Callable | None = None) -> None:
+    ``tick`` is called whenever a frame or packet was grabbed.
+    """
+
+    def __init__(
+        self, *arguments: object, reader: Callable | None = None, tick: Callable[[], None] | None = None
+    ) -> None:
+        self._tick = tick
         self._capture = (reader or cv2.VideoCapture)(*arguments)
         self._pixel_width = None  # over its height; told by an open video
         self._lock = threading.Lock()
@@ -68,7 +74,10 @@ class Capture:
 
     def grab(self) -> bool:
         with self._held():
-            return self._capture.grab()
+            is_grabbed = self._capture.grab()
+        if is_grabbed and self._tick is not None:
+            self._tick()
+        return is_grabbed
 
     def stamp_s(self) -> float:
         """Time stamp of what was grabbed; 0 for a senseless one, which shows as not increasing."""

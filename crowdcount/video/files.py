@@ -50,8 +50,8 @@ class NotOneToOneError(Exception):
 class FileSource(VideoSource):
     """A file that OpenCV's FFmpeg decodes, or PyAV's; every pass opens it anew."""
 
-    def __init__(self, name: str, fps: float | None) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, fps: float | None, tick: Callable[[], None] | None) -> None:
+        super().__init__(name, tick)
         self._path = os.path.join(".", name)  # in 08:00.mp4 FFmpeg sees the protocol 08
         self._given_fps = fps
         for self._reader in (None, InterlacedVideo):  # OpenCV's, where that can read it

@@ -121,8 +121,9 @@ class VideoSource(ABC):
 
     info: SourceInfo
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, tick: Callable[[], None] | None = None) -> None:
         self._name = name
+        self._tick = tick
         self._closed = False
         self._captures: set[Capture] = set()
 
@@ -254,7 +255,7 @@ class VideoSource(ABC):
 
     @contextmanager
     def _capture(self, *arguments: object, reader: Callable | None = None) -> Iterator[Capture]:
-        capture = Capture(*arguments, reader=reader)
+        capture = Capture(*arguments, reader=reader, tick=self._tick)
         self._captures.add(capture)
         try:
             yield capture

@@ -39,6 +39,7 @@ from crowdcount.scene import load_scene
 PROJECT = Path(__file__).resolve().parents[2]
 CLIPS = Path(__file__).resolve().parent / "clips"
 CUT = "--segment 6 --warm-up 2"
+WHOLE = Segment(0, 0, None, None)
 N_KILLS = 20
 
 
@@ -95,6 +96,13 @@ def table(out, pattern):
 def tables(out):
     """The tables of all results."""
     return {path: parquet.ParquetFile(path).read() for path in out.glob("camera=*/*/*")}
+
+
+def job_of(path, work, every=1):
+    """How a video is counted in a folder with the bundled model."""
+    facts = path.stat()
+    return Job(str(path), "a", "gate", facts.st_size, facts.st_mtime_ns, "", None, None, None, None, None,
+               every, None, str(work), f"{work}/result.parquet")  # fmt: skip
 
 
 def counts(path, archive, **options):
@@ -167,14 +175,12 @@ class TestResults:
 
     def test_rows_are_written_before_the_memory_fills_with_them(self, archive, tmp_path, monkeypatch):
         monkeypatch.setattr(work, "ROWS_PER_GROUP", 9)
-        path, result = archive / "videos/gate/20240501_080000.avi", tmp_path / "result.parquet"
-        job = Job(str(path), "a", "gate", path.stat().st_size, path.stat().st_mtime_ns, "", None, None, None,
-                  None, None, 1, None, str(tmp_path), str(result))  # fmt: skip
+        job = job_of(archive / "videos/gate/20240501_080000.avi", tmp_path)
         monkeypatch.setattr(work, "_model", lambda *_: load_model(archive / "model.npz"))
         monkeypatch.setattr(work, "_scene", lambda *_: load_scene(archive / "scene.json"))
-        assert work.count(job, Segment(0, 0, None, None), lambda *_: None) == 40
-        assert parquet.read_metadata(result).num_row_groups == 5
-        assert parquet.ParquetFile(result).read(["frame"])["frame"].to_pylist() == list(range(40))
+        assert work.count(job, WHOLE, lambda *_: None) == 40
+        assert parquet.read_metadata(job.result).num_row_groups == 5
+        assert parquet.ParquetFile(job.result).read(["frame"])["frame"].to_pylist() == list(range(40))
 
     def test_a_worker_takes_no_more_memory_for_a_long_video(self, archive, tmp_path):
         """Ten times the frames; a frame more in memory for each of them would show as 29 MiB."""
@@ -503,6 +509,18 @@ class TestFaults:
             assert worker.run(task, Limits(retries=0), lambda *_: None).error is None
         finally:
             worker.stop()
+
+    def test_a_video_that_is_looked_at_shows_progress(self, archive, tmp_path):
+        """Long ones were stopped for none while their packets were listed and frames of them sampled."""
+        job = job_of(archive / "videos/hall/long.avi", tmp_path, every=100)
+        reports = []
+        work.sample(job, [100, 200], lambda *told: reports.append(told))
+        assert set(reports) == {(0, None)}
+        assert len(reports) > 240 + 240  # packets, and frames of which each second one is looked at
+        reports.clear()
+        assert work.count(job, WHOLE, lambda *told: reports.append(told)) == 3
+        assert reports.count((0, None)) > 240
+        assert {reports.count((done, 3)) for done in (1, 2)} == {100}
 
     def test_a_pause_before_a_retry_ends_with_the_batch(self, monkeypatch):
         """The pauses double: before the tenth retry, an interrupt had to wait for ten minutes."""

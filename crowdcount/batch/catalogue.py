@@ -160,7 +160,8 @@ class Catalogue:
         """Take a result in that is complete, and remove what it replaces and its parts; returns the former.
 
         Replaced is the same video's result of other settings: of the same file and start time, or of the same
-        content, camera and start time. BatchError when it cannot be told whether one is, as it is damaged.
+        content, camera and start time; and that of a file which has another name or folder now, with another
+        camera or start time in it. BatchError when it cannot be told whether one is, as it is damaged.
         """
         self._add(result)
         replaced = self._replaced(result)
@@ -229,6 +230,7 @@ def _is_replaced(theirs: dict, ours: dict) -> bool:
         {"source", "content"} <= same
         or {"content", "camera", "start_time"} <= same
         or ("source" in same and of_one_start)
+        or ("content" in same and not os.path.exists(theirs["source"]))
     )
 
 

@@ -83,7 +83,7 @@ class BatchTerminal:
         if summary.done_before:
             parts.append(f"{summary.done_before} done before")
         if summary.replaced:
-            parts.append(f"{summary.replaced} results of other settings replaced")
+            parts.append(f"{plural(summary.replaced, 'former result')} replaced")
         if summary.failed:
             parts.append(f"{len(summary.failed)} failed")
         speed = f", {summary.frames / summary.seconds:.1f} frames/s" if summary.frames else ""

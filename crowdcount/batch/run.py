@@ -60,7 +60,7 @@ class BatchSummary:
     Attributes
     ----------
     counted, done_before, replaced : int
-        Videos counted now, found done, and results of other settings that the new ones took the place of.
+        Videos counted now, found done, and former results that the new ones took the place of.
     frames : int
         Frames counted now.
     failed : list of (str, str)

@@ -241,7 +241,7 @@ class TestDone:
         assert "1 counted, 2 done before; " in stderr  # the copied results are of the archive's own paths
         make_clip(own / "videos/gate/20240501_080000.avi", 25, seed=8)
         code, _, stderr = run(command(own, own / "out"))
-        assert "1 counted, 2 done before, 1 results of other settings replaced" in stderr
+        assert "1 counted, 2 done before, 1 former result replaced" in stderr
         lengths = [
             parquet.read_metadata(path).num_rows for path in own.glob("out/camera=gate/date=2024-05-01/*")
         ]
@@ -250,12 +250,34 @@ class TestDone:
     def test_other_settings_are_counted_anew_and_replace_the_old_counts(self, own, run, results):
         code, _, stderr = run(command(own, own / "out", f"{CUT} --every 3 --workers 1"))
         assert code == 0
-        assert "3 counted, 3 results of other settings replaced" in stderr
+        assert "3 counted, 3 former results replaced" in stderr
         assert len(results(own / "out")) == 3
         split = np.array(table(own / "out", "camera=hall/*/*")["count"])
         whole = np.array([row.count for row in counts(own / "videos/hall/long.avi", own, every=3)])
         assert len(split) == 80
         assert np.abs(split - whole).max() < 0.001
+
+    def test_a_video_whose_name_or_folder_was_corrected_counts_once(self, own, run):
+        """A report had its frames at both times, and of both cameras."""
+
+        def counted():
+            code, _, stderr = run(command(own, own / "out2", "--include *.avi --exclude long.avi"))
+            made = [describe(path) for path in sorted(own.glob("out2/camera=*/*/*"))]
+            return code, stderr.splitlines()[-1], [(one["camera"], one["start_time"]) for one in made]
+
+        counted()
+        gate = own / "videos/gate"
+        os.rename(gate / "20240502_235958.avi", gate / "20240501_090000.avi")
+        code, told, made = counted()
+        assert (code, "1 counted, 1 done before, 1 former result replaced; " in told) == (0, True)
+        assert made == [("gate", "2024-05-01T08:00:00"), ("gate", "2024-05-01T09:00:00")]
+        (own / "videos/yard").mkdir()
+        os.rename(gate / "20240501_090000.avi", own / "videos/yard/20240501_090000.avi")
+        shutil.copy2(gate / "20240501_080000.avi", own / "videos/yard")
+        *_, made = counted()  # the copied one is there twice
+        assert made == [(camera, "2024-05-01T08:00:00") for camera in ("gate", "yard")] + [
+            ("yard", "2024-05-01T09:00:00")
+        ]
 
     def test_a_damaged_result_of_other_settings_fails_its_video_alone(self, own, run, results):
         """Whether the new one replaces it cannot be told: a report would count both, so somebody has to."""
@@ -584,7 +606,7 @@ class TestRunsThatAreOver:
         assert len(results(own / "out")) > 3
         assert left_over(own / "out")
         code, _, stderr = run(command(own, own / "out", settings))
-        assert (code, "done before, 3 results of other settings replaced" in stderr) == (0, True)
+        assert (code, "done before, 3 former results replaced" in stderr) == (0, True)
         assert [describe(path)["every"] for path in own.glob("out/camera=*/*/*")] == [3, 3, 3]
         assert not left_over(own / "out")
 

@@ -1,9 +1,11 @@
 """Counting an archive: each video is examined, cut where it is long, counted and joined, unless done."""
 
+import math
+import queue
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib import resources
@@ -27,6 +29,8 @@ from .worker import Limits, Outcome
 
 #: Tasks that are handed out for each worker: one that it does, one that it finds waiting.
 _AHEAD = 2
+_LOOK_EVERY_S = 2.0  # whether there are workers, when nothing is heard
+_TELL_EVERY_S = 60.0  # that there are none
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class BatchWatcher(Protocol):
         """A video is counted, was done before, or failed; all its bytes are done with."""
 
     def details(self, text: str) -> None:
-        """The traceback of a bug."""
+        """The traceback of a bug, or what the batch waits for."""
 
 
 @dataclass(eq=False)
@@ -185,7 +189,17 @@ class _Batch:
                         self._examine(case)
             if not self._under_way:
                 return
-            self._hear(self._engine.events.get())
+            self._hear(self._next_event())
+
+    def _next_event(self) -> Progress | Finished:
+        """Waits for it; that there is no worker to bring one is told, and again from time to time."""
+        told_s = -math.inf
+        while True:
+            with suppress(queue.Empty):
+                return self._engine.events.get(timeout=_LOOK_EVERY_S)
+            if not self._engine.n_workers and time.monotonic() - told_s >= _TELL_EVERY_S:
+                self._watcher.details("the cluster has no workers; the batch waits until one is started")
+                told_s = time.monotonic()
 
     def _submit(self, case: _Case, task: dict, then: Callable[[_Case, object], None]) -> None:
         limits = self._options.limits

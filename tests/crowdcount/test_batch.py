@@ -544,6 +544,15 @@ class TestFaults:
         assert reports.count((0, None)) > 240
         assert {reports.count((done, 3)) for done in (1, 2)} == {100}
 
+    def test_that_no_worker_is_there_is_told_now_and_then(self, archive, tmp_path, monkeypatch):
+        """A batch whose cluster had none, or lost all, waited for ever and said nothing."""
+        monkeypatch.setattr(batch_run, "_LOOK_EVERY_S", 0.01)
+        monkeypatch.setattr(batch_run, "_TELL_EVERY_S", 0.2)
+        watcher = _Told()
+        videos = plan_videos([str(archive / "videos/gate")])
+        run_batch(videos, tmp_path, _Away(watcher), Options(f"{archive}/model.npz"), watcher)
+        assert watcher.told == ["the cluster has no workers; the batch waits until one is started"] * 2
+
     def test_a_pause_before_a_retry_ends_with_the_batch(self, monkeypatch):
         """The pauses double: before the tenth retry, an interrupt had to wait for ten minutes."""
         monkeypatch.setattr("crowdcount.batch.worker._PAUSE_S", 30.0)
@@ -691,6 +700,27 @@ class _AtOnce:
         pass
 
 
+class _Away(_AtOnce):
+    """Has no workers until that was told twice."""
+
+    def __init__(self, watcher):
+        super().__init__(fails=None)
+        self._watcher, self._late = watcher, []
+
+    @property
+    def n_workers(self):
+        if len(self._watcher.told) < 2:
+            return 0
+        for task in self._late:
+            super().submit(*task)
+        self._late.clear()
+        return 1
+
+    def submit(self, task, limits):
+        self._late.append((task, limits))
+        return id(task)
+
+
 class _Nobody:
     """Watches nothing."""
 
@@ -706,6 +736,16 @@ class _Ends(_Nobody):
 
     def finished(self, label, what, n_bytes, counted):
         self.ends.append((label, what))
+
+
+class _Told(_Nobody):
+    """Watches what else is told."""
+
+    def __init__(self):
+        self.told = []
+
+    def details(self, text):
+        self.told.append(text)
 
 
 class _Peaks(_Nobody):

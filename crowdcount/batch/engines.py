@@ -1,11 +1,12 @@
 """Who does the tasks: processes of this machine, or a Dask cluster; both behind `Engine`."""
 
 import itertools
+import logging
 import os
 import queue
 import threading
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -124,12 +125,14 @@ class DaskEngine:
             from distributed import Client
         except ImportError:
             raise BatchError("--engine dask needs Dask: pip install 'crowdcount[dask]'") from None
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are told here
         try:
             self._client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             raise BatchError(
                 f"no Dask scheduler answers at {scheduler}; check its address, as tcp://HOST:8786"
             ) from error
+        self._gone = f"the Dask scheduler at {scheduler} is gone; start it and run the same command again"
         self.events: queue.SimpleQueue[Progress | Finished] = queue.SimpleQueue()
         self._topic = f"crowdcount-{uuid.uuid4().hex}"
         self._client.subscribe_topic(self._topic, self._hear)
@@ -138,7 +141,10 @@ class DaskEngine:
 
     @property
     def n_workers(self) -> int:
-        return sum(self._client.nthreads().values())
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, RuntimeError, ValueError) as error:  # it does not answer, or the client has closed
+            raise BatchError(self._gone) from error
 
     def submit(self, task: dict, limits: Limits) -> int:
         number = next(self._numbers)
@@ -162,6 +168,8 @@ class DaskEngine:
         worker = ""
         try:
             worker, outcome = future.result()
+        except CancelledError:  # all are when the scheduler is lost
+            outcome = Outcome(error=self._gone, kind="cluster")
         except Exception as error:  # the cluster's, such as KilledWorker
             outcome = Outcome(error=f"the cluster gave it up: {error}".splitlines()[0], kind="died")
         self._futures.pop(number, None)

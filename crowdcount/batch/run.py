@@ -75,6 +75,8 @@ class BatchSummary:
     undated, vague : int
         Videos whose start time is unknown, and those taken to begin with the day, or the hour, that their
         path says.
+    broken_off : BatchError or None
+        Why it could not go on to its end: the cluster is gone.
     """
 
     counted: int = 0
@@ -86,6 +88,7 @@ class BatchSummary:
     cut_off: int = 0
     undated: int = 0
     vague: int = 0
+    broken_off: BatchError | None = None
 
 
 class BatchWatcher(Protocol):
@@ -151,7 +154,10 @@ def run_batch(
         import_parquet()
         with Catalogue(out) as catalogue:
             batch = _Batch(videos, catalogue, engine, options, watcher)
-            batch.run()
+            try:
+                batch.run()
+            except BatchError as error:
+                batch.summary.broken_off = error
     batch.summary.seconds = time.monotonic() - began
     return batch.summary
 
@@ -235,6 +241,8 @@ class _Batch:
     def _fail(self, case: _Case, outcome: Outcome) -> None:
         if outcome.kind == "output":
             raise OutputError(f"{outcome.error}; then run the same command again")
+        if outcome.kind == "cluster":
+            raise BatchError(outcome.error)
         if outcome.details:
             self._watcher.details(outcome.details)
         if not case.ended:

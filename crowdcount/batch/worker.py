@@ -59,7 +59,7 @@ class Outcome:
         Why it failed, one line.
     kind : str
         "" when it succeeded, else "input" (the video or its settings), "output" (nothing can be written: no
-        other task would fare better), "died", "time" or "bug".
+        other task would fare better), "cluster" (it is gone), "died", "time" or "bug".
     details : str
         The traceback of a bug.
     seconds : float

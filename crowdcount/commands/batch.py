@@ -135,5 +135,7 @@ def batch(
     for label, reason in summary.failed:
         complain(CrowdCountError(reason if label in reason else f"{label}: {reason}"))
     watcher.ended(summary)
+    if summary.broken_off is not None:
+        raise summary.broken_off
     if summary.failed:
         sys.exit(SOME_FAILED if summary.counted or summary.done_before else FAILED)

@@ -6,10 +6,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+
+from crowdcount.batch.progress import BatchTerminal
 
 pytest.importorskip("distributed")
 PROJECT = Path(__file__).resolve().parents[2]
@@ -17,7 +19,13 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Address of a scheduler with two workers of one thread each, and the workers' processes."""
+    with started(tmp_path_factory) as found:
+        yield found
+
+
+@contextmanager
+def started(tmp_path_factory):
+    """Address of a scheduler with two workers of one thread each, and their processes, its own first."""
     folder = tmp_path_factory.mktemp("dask")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -45,7 +53,7 @@ def cluster(tmp_path_factory):
         while (folder / "log").read_text().count("Registered to") < 2:
             assert time.monotonic() < until, (folder / "log").read_text()
             time.sleep(0.05)
-        yield address, processes[1:]
+        yield address, processes
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +68,7 @@ def archive(tmp_path_factory, make_clip, cell_model, street):
 
 
 def test_a_cluster_gives_the_same_bytes_as_one_machine(cluster, archive, run, tmp_path, results):
-    address, workers = cluster
+    address, (_, worker, _) = cluster
     command = (
         f"batch {archive}/videos -m {archive}/model.npz --scene {archive}/scene.json --segment 5 --warm-up 2"
     )
@@ -74,9 +82,28 @@ def test_a_cluster_gives_the_same_bytes_as_one_machine(cluster, archive, run, tm
     code, _, stderr = run(f"{command} -o {tmp_path}/many --engine dask --scheduler {address}")
     assert "0 counted, 2 done before, 1 failed" in stderr
 
-    workers[0].kill()  # the cluster is smaller then, and goes on
+    worker.kill()  # the cluster is smaller then, and goes on
     code, _, stderr = run(f"{command} -o {tmp_path}/fewer --engine dask --scheduler {address}")
     assert (code, results(tmp_path / "fewer")) == (3, results(tmp_path / "one"))
+
+
+def test_a_scheduler_that_dies_is_told_and_no_video_blamed(
+    tmp_path_factory, archive, run, tmp_path, monkeypatch
+):
+    """It was a traceback, and a video was said to have been given up."""
+    with started(tmp_path_factory) as (address, (scheduler, *_)):
+        monkeypatch.setattr(BatchTerminal, "working", lambda *_: scheduler.kill())
+        code, _, stderr = run(
+            f"batch {archive}/videos -o {tmp_path}/out --exclude bad.avi --engine dask --scheduler {address}"
+        )
+    *_, summary, error = stderr.splitlines()
+    assert code == 1
+    assert error == (
+        f"crowdcount: the Dask scheduler at {address} is gone; start it and run the same command again"
+    )
+    assert re.match(r"2 videos: [01] counted; ", summary)
+    assert "failed" not in stderr
+    assert len(stderr.splitlines()) <= 4
 
 
 def test_a_cluster_that_does_not_answer(archive, run, tmp_path, monkeypatch):

@@ -138,12 +138,14 @@ def summarise(
             raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
     wanted = {"length": INTERVALS[interval], "files": files, "since": since, "until": until}
     wanted["unreliable"] = "|".join(UNRELIABLE)
+    for path in files:
+        _check_whole(path)
     try:
         with duckdb.connect() as database:
             found = database.execute(_QUERY, wanted).fetchall()
     except duckdb.Error as error:
         for path in files:
-            _check_whole(path)  # says which one is damaged
+            describe(path)  # says which one is no result
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
     rows = []
     for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
@@ -170,11 +172,14 @@ def _camera(folder: str) -> str:
 
 
 def _check_whole(path: str) -> None:
-    describe(path)
+    """BatchError when the checksums in a result tell that it is damaged, which DuckDB does not look at."""
     arrow, parquet = import_parquet()
     try:
-        parquet.read_table(path)
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            for _ in file.iter_batches(use_threads=False):
+                pass
     except (OSError, arrow.ArrowException) as error:
+        describe(path)
         raise BatchError(f"{path} is damaged; remove it and run the batch again") from error
 
 

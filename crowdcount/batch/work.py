@@ -200,7 +200,7 @@ def join(job: Job, parts: list[Segment], report: Report) -> int:
         for part in parts:
             path = segment_path(job, part.index)
             try:
-                table = parquet.read_table(path)
+                table = parquet.read_table(path, page_checksum_verification=True)
             except (OSError, arrow.ArrowException):
                 count(job, part, report)
                 table = parquet.read_table(path)
@@ -262,7 +262,8 @@ def _write_tables(job: Job, path: Path, tables: Iterable, kept: dict[str, str] |
         try:
             for table in tables:
                 if writer is None:
-                    writer = parquet.ParquetWriter(temporary, table.schema.with_metadata(kept))
+                    schema = table.schema.with_metadata(kept)
+                    writer = parquet.ParquetWriter(temporary, schema, write_page_checksum=True)
                 writer.write_table(table)
                 n_rows += len(table)
         finally:

@@ -212,6 +212,24 @@ def make_clip():
     return write
 
 
+@pytest.fixture(scope="session")
+def garble():
+    """garble(path): damage a Parquet file so that it still can be read, but as another table."""
+    import pyarrow
+    from pyarrow import parquet
+
+    def write(path: Path) -> None:
+        content, whole = path.read_bytes(), parquet.ParquetFile(path).read()
+        for place in range(len(content)):
+            path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+            with suppress(OSError, ValueError, pyarrow.ArrowException):
+                if not parquet.ParquetFile(path).read().equals(whole):
+                    return
+        pytest.fail("no damage passes")
+
+    return write
+
+
 @pytest.fixture
 def run(capfd):
     """run(command): the command line in this process; returns exit code, standard output and error."""

@@ -34,6 +34,7 @@ from crowdcount.batch.work import Job
 from crowdcount.batch.worker import Limits, Outcome, Worker, _answer
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
+from crowdcount.results import FrameCount
 from crowdcount.scene import load_scene
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -330,6 +331,16 @@ class TestDone:
         assert (code, "failed" in stderr) == (0, False)
         assert tables(own / "out") == whole
         assert not left_over(own / "out")
+
+    def test_a_part_whose_counts_are_damaged_is_counted_again(self, archive, tmp_path, monkeypatch, garble):
+        job, part = job_of(archive / "videos/gate/20240501_080000.avi", tmp_path), Segment(1, 0, None, 20)
+        counted = work.counts_table([FrameCount(k, k / 10, k, k - 1, k + 1, ()) for k in range(20)], None)
+        work._write_tables(job, work.segment_path(job, 1), [counted])
+        whole = work.segment_path(job, 1).read_bytes()
+        garble(work.segment_path(job, 1))
+        monkeypatch.setattr(work, "count", lambda *_: work.segment_path(job, 1).write_bytes(whole))
+        assert work.join(job, [part], lambda *_: None) == 20
+        assert parquet.read_table(job.result).equals(counted)
 
     def test_of_two_equal_videos_of_a_camera_one_is_counted(self, own, run):
         shutil.copy2(own / "videos/hall/long.avi", own / "videos/hall/twin.avi")

@@ -173,6 +173,15 @@ class TestFigures:
         with pytest.raises(BatchError, match=rf"{re.escape(str(damaged))} is damaged; remove it and run"):
             summarise(tmp_path)
 
+    def test_a_result_that_reads_as_another_is_named(self, tmp_path, garble):
+        """Of 150 results with 16 random bytes in their data, 19 gave wrong figures, as a mean of 2.5e303."""
+        add_result(tmp_path, "a", "good", "2024-05-01T08:00:00", list(made_rows(100, 1)))
+        add_result(tmp_path, "a", "bad", "2024-05-02T08:00:00", list(made_rows(100, 2)))
+        (damaged,) = tmp_path.glob("camera=a/date=2024-05-02/*")
+        garble(damaged)
+        with pytest.raises(BatchError, match=rf"{re.escape(str(damaged))} is damaged; remove it and run"):
+            summarise(tmp_path)
+
 
 class TestFiles:
     def test_a_table_for_people(self, out):

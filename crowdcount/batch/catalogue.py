@@ -74,6 +74,8 @@ class Catalogue:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._notes.close()
+        if error is None:
+            self._forget_former()
         with suppress(OSError):  # it is not empty: the next run goes on from it
             self._unfinished.rmdir()
         self._held.close()
@@ -87,7 +89,18 @@ class Catalogue:
                 folder.mkdir()
             else:
                 earlier.rename(folder)
+            for unfinished in folder.glob("*/.*"):  # no worker can publish it any more
+                unfinished.unlink(missing_ok=True)
         return folder
+
+    def _forget_former(self) -> None:
+        """Remove the parts of videos' former settings and contents: nothing will go on from them."""
+        wanted = {self._work_of(result) for result in self._wanted}
+        met = {_parts(result)[1] for result in self._wanted}
+        others = {facts["content"][:16] for facts in self._facts.values()} - met  # another batch's videos
+        for folder in self._unfinished.iterdir():
+            if folder not in wanted and folder.name.partition("-")[0] not in others:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def facts(self, path: str, timezone: str | None) -> dict | None:
         """What `examine` found in a file, if the file has not been changed since."""

@@ -630,6 +630,33 @@ class TestRunsThatAreOver:
         assert [describe(path)["every"] for path in own.glob("out/camera=*/*/*")] == [3, 3, 3]
         assert not left_over(own / "out")
 
+    def test_what_nothing_goes_on_from_is_removed(self, own, run, monkeypatch):
+        """The parts of former settings and contents, and files that were being written, piled up."""
+        long = own / "videos/hall/long.avi"
+
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        def interrupted(settings):
+            os.utime(long, (1e9, 1e9))
+            with monkeypatch.context() as patch:
+                patch.setattr(batch_run._Batch, "_join", killed)
+                assert run(command(own, own / "new", f"{settings} --workers 1 --include long.avi"))[0] == 130
+
+        interrupted(CUT)
+        (first,) = own.glob("new/.work/run-*/*")
+        (first / ".00001.0123abcd.parquet").touch()
+        assert run(command(own, own / "new", f"{CUT} --include gate/*"))[0] == 0
+        (kept,) = own.glob("new/.work/run-*/*")  # the next batch of the hall goes on from it
+        assert kept.name == first.name
+        assert len(list(kept.iterdir())) == 6
+        interrupted(f"{CUT} --every 2")
+        long.write_bytes(long.read_bytes() + b"more")
+        interrupted(CUT)
+        assert len(list(own.glob("new/.work/run-*/*"))) == 3
+        assert run(command(own, own / "new", CUT))[0] == 0
+        assert not left_over(own / "new")
+
     @pytest.mark.parametrize("name", ["20240501_080000", "long"])
     def test_a_worker_that_outlives_its_run_adds_nothing_to_the_next(
         self, archive, tmp_path, results, name

@@ -1,5 +1,6 @@
 """What a batch found out about each camera over time: mean, maximum and flagged frames per interval."""
 
+import glob
 import io
 import math
 from collections.abc import Sequence
@@ -136,7 +137,8 @@ def summarise(
     for camera in cameras:
         if camera not in known:
             raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
-    wanted = {"length": INTERVALS[interval], "files": files, "since": since, "until": until}
+    named = [glob.escape(file) for file in files]  # DuckDB takes names for patterns
+    wanted = {"length": INTERVALS[interval], "files": named, "since": since, "until": until}
     wanted["unreliable"] = "|".join(UNRELIABLE)
     for path in files:
         _check_whole(path)

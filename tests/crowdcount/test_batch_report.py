@@ -151,6 +151,12 @@ class TestFigures:
         copied = shutil.copytree(out, tmp_path / folder)
         assert summarise(copied, "hour") == summarise(out, "hour")
 
+    def test_a_folder_named_like_a_pattern_is_no_pattern(self, out, tmp_path):
+        """The report of `counts[12]` was that of `counts1` and `counts2`."""
+        for folder in ("counts1", "counts2", "counts[12]"):
+            copied = shutil.copytree(out, tmp_path / folder)
+        assert summarise(copied, "hour") == summarise(out, "hour")
+
     def test_what_is_no_result(self, tmp_path):
         with pytest.raises(BatchError, match="absent is not a folder"):
             summarise(tmp_path / "absent")

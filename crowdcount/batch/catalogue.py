@@ -31,6 +31,7 @@ NO_DATE = "date=unknown"
 _MOST_STEM_BYTES = 120
 #: A file that was changed this recently may be changed again without its time showing it.
 _RACY_NS = 2_000_000_000
+_FACTS = ("content", "size", "mtime_ns", "frames", "fps", "recorded")  # of `examine`
 _SAFE = " !#$&'()+,-.;@[]^_`{}~"  # in a folder's name, besides letters and digits
 
 
@@ -115,7 +116,7 @@ class Catalogue:
 
     def remember(self, path: str, timezone: str | None, facts: dict) -> None:
         """Keep what `examine` found for later runs."""
-        if time.time_ns() - facts["mtime_ns"] < _RACY_NS:
+        if abs(time.time_ns() - facts["mtime_ns"]) < _RACY_NS:
             return
         self._facts[path, timezone] = facts
         line = json.dumps([path, timezone, facts]).encode(errors="surrogateescape") + b"\n"
@@ -130,8 +131,8 @@ class Catalogue:
                 for line in file:
                     try:
                         name, timezone, facts = json.loads(line)
-                        known[name, timezone] = facts
-                    except ValueError:  # the line that was being written when the machine went
+                        known[name, timezone] = {fact: facts[fact] for fact in _FACTS}
+                    except (ValueError, TypeError, KeyError):  # it was being written when the machine went
                         continue
         return known
 

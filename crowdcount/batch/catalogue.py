@@ -216,6 +216,11 @@ def results(out: str | Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in sorted(names) if name.endswith(".parquet"))
 
 
+def is_result(path: str) -> bool:
+    """Whether a file is named as a result."""
+    return _parts(Path(path)) is not None
+
+
 def describe(result: Path) -> dict:
     """What a result was made of, from its footer; BatchError when it is no result."""
     arrow, parquet = import_parquet()

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
 from ..storage import input_errors, natural
-from .catalogue import folder_name
+from .catalogue import folder_name, is_result
 
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
@@ -257,7 +257,7 @@ def _found(
     suffixed = [pattern for pattern in include if "." in pattern.rsplit("/", 1)[-1]]
     folders = [given for given in inputs if given != "-" and os.path.isdir(given)]
     for path, label in _walked(folders, unread):
-        if Path(path).suffix.lower() in VIDEO_SUFFIXES or _fits(label, suffixed):
+        if Path(path).suffix.lower() in VIDEO_SUFFIXES or (_fits(label, suffixed) and not is_result(path)):
             yield path, label
     for given in inputs:
         if given == "-":

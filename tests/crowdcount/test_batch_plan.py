@@ -96,6 +96,11 @@ class TestInputs:
         assert labels(plan_videos([str(archive)], include=["*.mkv", "*.MKV"])) == ["hall/20240501_120000.MKV"]
         assert len(plan_videos([str(archive)], include=["gate/*"], exclude=["9.mp4"])) == 2
         assert labels(plan_videos([str(archive)], include=["*.txt"])) == ["hall/notes.txt"]
+        result = archive / "hall/counts/camera=hall/date=unknown/a-0123456789abcdef-01234567.parquet"
+        result.parent.mkdir(parents=True)
+        result.touch()
+        found = labels(plan_videos([str(archive / "hall")], include=["*.*"]))
+        assert found == ["20240501_120000.MKV", "notes.txt"]
         assert labels(plan_videos([str(archive)], include=["hall/*"])) == ["hall/20240501_120000.MKV"]
         assert labels(plan_videos([str(archive)], include=["[.h]all/*"])) == ["hall/20240501_120000.MKV"]
 

@@ -75,8 +75,6 @@ class Catalogue:
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._notes.close()
-        if error is None:
-            self._forget_former()
         with suppress(OSError):  # it is not empty: the next run goes on from it
             self._unfinished.rmdir()
         self._held.close()
@@ -94,8 +92,9 @@ class Catalogue:
                 unfinished.unlink(missing_ok=True)
         return folder
 
-    def _forget_former(self) -> None:
-        """Remove the parts of videos' former settings and contents: nothing will go on from them."""
+    def forget_former(self) -> None:
+        """Remove the parts of videos' former settings and contents, once a run has come to its end: nothing
+        will go on from them."""
         wanted = {self._work_of(result) for result in self._wanted}
         met = {_parts(result)[1] for result in self._wanted}
         others = {facts["content"][:16] for facts in self._facts.values()} - met  # another batch's videos

@@ -158,6 +158,8 @@ def run_batch(
                 batch.run()
             except BatchError as error:
                 batch.summary.broken_off = error
+            else:
+                catalogue.forget_former()
     batch.summary.seconds = time.monotonic() - began
     return batch.summary
 

@@ -313,12 +313,17 @@ class TestFiles:
         assert not list(tmp_path.iterdir())
 
     def test_what_could_not_be_read_is_not_written(self, given_scene, tmp_path):
-        far = replace(given_scene, axis=((0.0, 0.0), (1e9, 0.0)))
+        steep = replace(given_scene, line=replace(given_scene.line, slope=1e9))
         for name in ("scene.json", "scene.npz"):
             with pytest.raises(SceneError) as excinfo:
-                far.save(tmp_path / name)
-            assert one_line(excinfo, "cannot hold", "axis")
+                steep.save(tmp_path / name)
+            assert one_line(excinfo, "cannot hold", "slope")
         assert not list(tmp_path.iterdir())
+
+    def test_an_axis_far_outside_any_frame_is_refused_at_once(self, given_scene):
+        with pytest.raises(SceneError) as excinfo:
+            replace(given_scene, axis=((0.0, 0.0), (1e9, 0.0)))
+        assert one_line(excinfo, "axis", "far outside")
 
     def test_unwritable_place(self, given_scene, tmp_path):
         for name in ("scene.json", "scene.npz"):

@@ -158,7 +158,8 @@ class Counting:
         """How long before the given end a live source broke off that gave so many rows, up to `last`; 0 where
         it did not, or the end is a frame's number. Seconds."""
         left_s = self._source.ends_at(self._end) - self._source.ends_at(Position(time_s=last.time_s))
-        return left_s if max(1.0, 3 * last.time_s / rows) < left_s < math.inf else 0.0
+        usual_s = max(last.time_s / rows, 1 / self.rate)
+        return left_s if max(1.0, 3 * usual_s) < left_s < math.inf else 0.0
 
     @property
     def _expected_end(self) -> int | None:

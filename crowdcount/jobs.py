@@ -33,7 +33,11 @@ if TYPE_CHECKING:  # loads scikit-learn, which counting does without
 PICTURE_SUFFIXES = (".png", ".jpg")
 #: Frames of the page on which a scene is drawn.
 N_DRAWN_ON = 9
-_HARMLESS = re.compile(r"\w{1,20}=[\w.-]{1,20}")  # part of an address's query, once passwords are ***
+#: Part of an address's query that tells which picture it is of; others may be what gives access.
+_HARMLESS = re.compile(
+    r"(?:ch(?:annel|n)?|cam(?:era)?|(?:sub)?(?:type|stream)|profile|track|id|size|user)=[\w.-]{1,20}",
+    re.IGNORECASE,
+)
 SCENE_SUFFIXES = (".json", ".npz")
 #: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
 Show = Callable[[str, int, int | None, float | None], None]

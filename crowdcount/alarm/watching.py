@@ -193,24 +193,32 @@ def watch(
         if measuring.opened is not None and target != "-":
             set_aside(target)
         with open_events(target, summary.start_time) as write:
+
+            def tell(event: AlarmEvent | None) -> None:
+                if event is not None:
+                    write(event)
+                    summary.events.append(event)
+
             for frame in measuring.frames():
                 value = math.nan
                 if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])
-                events = [sight.update(frame.index, frame.time_s, value, frame.flags)]
+                tell(sight.update(frame.index, frame.time_s, value, frame.flags))
                 if sight.is_blind or sight.is_behind_break:
                     alarm.interrupt()
                 if not math.isnan(value):
-                    events.append(alarm.update(frame.index, frame.time_s, value))
-                for event in filter(None, events):
-                    write(event)
-                    summary.events.append(event)
+                    tell(alarm.update(frame.index, frame.time_s, value))
                 summary.frames += 1
                 summary.undecided += math.isnan(value)
                 summary.flags.update(frame.flags)
                 if values is not None:
                     values.append((frame.time_s, value))
                 show(measuring.name, summary.frames, measuring.expected, None)
+            end = options.get("end")
+            if measuring.opened is not None and end is not None and end.time_s is not None:
+                blind_at_s = frame.time_s + sight.after_s
+                if blind_at_s <= end.time_s:  # the stream was away up to the end
+                    tell(sight.update(frame.index, blind_at_s, math.nan))
     summary.is_up = alarm.is_up
     summary.seconds = time.perf_counter() - began
     return summary

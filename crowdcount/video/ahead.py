@@ -73,7 +73,9 @@ def read_ahead(
                 kind, value = waiting.get(timeout=min(left_s, threading.TIMEOUT_MAX))
             except queue.Empty:
                 if is_first:
-                    raise NoFrameError("no frame came before the end; check that the sender is on") from None
+                    raise NoFrameError(
+                        "no frame came between the given start and end; check that the sender is on"
+                    ) from None
                 return
             if kind == "error":
                 raise value

@@ -1077,6 +1077,20 @@ def test_a_stream_that_breaks_off_leaves_the_alarm_blind(
     assert blind.since_s == before[0] < seeing.since_s - 1.5
 
 
+def test_a_stream_that_is_away_up_to_the_end_leaves_the_alarm_blind(
+    clip, alarm_file, tmp_path, serving, send_live, monkeypatch
+):
+    monkeypatch.setattr("crowdcount.alarm.watching.BLIND_AFTER_S", 1.0)
+    image = cv2.VideoCapture(str(clip[0])).read()[1]
+    for end_s, n_events in ((4.0, 1), (1.0, 0)):
+        with serving(send_live([image] * 20, interval_s=0.01)) as port:
+            summary = watch(
+                f"http://127.0.0.1:{port}/", alarm_file[0], str(tmp_path / "e.csv"), timeout_s=10,
+                end=Position(time_s=end_s),
+            )  # fmt: skip
+        assert [event.event for event in summary.events] == ["blind"] * n_events
+
+
 @pytest.fixture
 def changed_clip(clip, tmp_path):
     """changed_clip(change): the street with each image as `change(k, image)` makes it."""

@@ -380,6 +380,7 @@ class TestPlan:
             ("rtsp://me:pass@gate:554/a/b?key=x", "gate-554-a-b"),
             ("http://host/street.mp4", "host-street.mp4"),
             ("udp://@:1234", "1234"),
+            ("rtsp://h/live?u=admin&p=12345&passphrase=hunter2&sid=a1", "h-live"),
             ("http://gate/cam/realmonitor?channel=1&subtype=0", "gate-cam-realmonitor-channel-1-subtype-0"),
             ("rtsp://gate/a?user=me;password=se;auth=YWRtaW46MQ&size=640x480", "gate-a-user-me-size-640x480"),
             ("http://u:p@gate/?url=rtsp://me:pass@cam/x&ch=2&t=%2F..%2F&s=" + 99 * "x", "gate-ch-2"),
@@ -1044,6 +1045,13 @@ class TestProcess:
             assert time.monotonic() - began < 20
             assert (code, len(read_counts("a.csv")) >= 50) == (0, True)
             assert re.search(r"\n  broke off 0:00:0[23] before the end\n", stderr)
+
+    def test_a_camera_that_goes_on_does_not_break_off(self, here, serving):
+        """Of which one frame in ten seconds is counted."""
+        with serving(send_rtsp([image for image, _ in street(160)], 0.05)) as port:
+            code, _, stderr = finished(f"{self.LIVE.format(port, 'a.csv')} --every 200 --end 6s")
+        assert (code, len(read_counts("a.csv"))) == (0, 1)
+        assert "broke off" not in stderr
 
     def test_a_camera_that_is_given_up_leaves_a_partial_file(self, here, serving):
         images, calls = [image for image, _ in street(20)], []

@@ -194,7 +194,7 @@ def test_a_live_source_that_is_silent_ends_when_its_time_is_up(stalled):
         assert list(ahead) == [0, 1, 2]
         assert time.monotonic() - began >= 0.5
     with (
-        pytest.raises(NoFrameError, match="no frame came before the end"),
+        pytest.raises(NoFrameError, match="no frame came between the given start and end"),
         read_ahead(stalled(0), 2, is_live=True, until=began) as ahead,
     ):
         next(ahead)

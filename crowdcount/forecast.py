@@ -58,7 +58,7 @@ LEAST_CYCLES = 2
 ROUGHLY, SOLVED = 1e-3, 1e-6
 _HOUR_S, _HALF_YEAR_S = 3600, 180 * 86400
 #: Hours that a clock shows twice where summer time ends, in one country or another.
-_PUT_BACK_HOURS = (23, 0, 1, 2)
+_PUT_BACK_HOURS = (23, 0, 1, 2, 3)
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, "week": 7 * 86400}
 
 
@@ -355,10 +355,10 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
                            f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
                            "--period")  # fmt: skip
     if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
-        if between_s > step_s:
-            fit = max(2, int(period_s / between_s))
+        if (usual_s := float(np.median(spacings_s))) > step_s:
+            fit = max(2, int(period_s / usual_s))
             raise DatasetError(
-                f"the counts are {length_text(between_s)} apart, too far for {steps} steps in "
+                f"the counts are {length_text(usual_s)} apart, too far for {steps} steps in "
                 f"{length_text(period_s)}; choose --steps {fit}, or a longer --period"
             )
         raise DatasetError(f"the last period has counts in only {observed:.0%} of the {is_open.sum()} steps "

@@ -165,7 +165,8 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     begin_s = made.times_s[0] - shown.size * made.step_s
     counted = np.flatnonzero(np.isfinite(shown))
     gaps = np.diff(counted)
-    breaks = np.flatnonzero(gaps > np.median(gaps)) + 1 if len(gaps) else []
+    usual = gaps[gaps <= 2 * np.median(gaps)].mean() if len(gaps) else 1.0  # of 1.5 steps: 1 and 2 by turns
+    breaks = np.flatnonzero(gaps > math.ceil(usual - 0.05)) + 1
     past_s = np.insert(begin_s + made.step_s * (counted + 0.5), breaks, math.nan)
     past = np.insert(shown.ravel()[counted], breaks, math.nan)
     axes.plot(past_s, past, color=_INK, linewidth=1.0, label="counted", **dots(past, 0))

@@ -173,8 +173,9 @@ class Catalogue:
         """Take a result in that is complete, and remove what it replaces and its parts; returns the former.
 
         Replaced is the same video's result of other settings: of the same file and start time, or of the same
-        content, camera and start time; and that of a file which has another name or folder now, with another
-        camera or start time in it. BatchError when it cannot be told whether one is, as it is damaged.
+        content, camera and start time; and that of the one file of its content which has another name or
+        folder now, with another camera or start time in it. BatchError when it cannot be told whether one
+        is, as it is damaged.
         """
         self._add(result)
         replaced = self._replaced(result)
@@ -193,7 +194,10 @@ class Catalogue:
         if not others:
             return []
         ours = describe(result)
-        return [path for path in sorted(others) if _is_replaced(describe(path), ours)]
+        found = {path: describe(path) for path in sorted(others)}
+        replaced = [path for path, theirs in found.items() if _is_replaced(theirs, ours)]
+        moved = [path for path, theirs in found.items() if _was_moved(theirs, ours) and path not in replaced]
+        return replaced + (moved if len(moved) == 1 else [])  # one file has not been two
 
     def _work_of(self, result: Path) -> Path:
         _, content, settings = _parts(result)
@@ -248,8 +252,20 @@ def _is_replaced(theirs: dict, ours: dict) -> bool:
         {"source", "content"} <= same
         or {"content", "camera", "start_time"} <= same
         or ("source" in same and of_one_start)
-        or ("content" in same and not os.path.exists(theirs["source"]))
     )
+
+
+def _was_moved(theirs: dict, ours: dict) -> bool:
+    """Whether a result is of the same content in a file that is gone, not out of reach for now."""
+    if theirs.get("content") != ours["content"]:
+        return False
+    try:
+        os.stat(theirs["source"])
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _parts(path: Path) -> tuple[str, str, str] | None:

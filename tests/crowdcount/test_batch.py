@@ -283,6 +283,20 @@ class TestDone:
             ("yard", "2024-05-01T09:00:00")
         ]
 
+    def test_of_several_copies_that_are_gone_none_was_renamed(self, own, run):
+        """One new copy took the place of the results of two cameras, also while their share was away."""
+        first = own / "videos/gate/20240501_080000.avi"
+        (own / "videos/yard").mkdir()
+        shutil.copy2(first, own / "videos/yard")
+        assert run(command(own, own / "out2", "--include 20240501_080000.avi"))[0] == 0
+        (own / "videos/lab").mkdir()
+        shutil.copy2(first, own / "videos/lab/20240601_080000.avi")
+        for camera in ("gate", "yard"):
+            (own / f"videos/{camera}/20240501_080000.avi").unlink()
+        _, _, stderr = run(command(own, own / "out2", "--include lab/*"))
+        assert "replaced" not in stderr
+        assert {describe(path)["camera"] for path in own.glob("out2/camera=*/*/*")} == {"gate", "lab", "yard"}
+
     def test_a_damaged_result_of_other_settings_fails_its_video_alone(self, own, run, results):
         """Whether the new one replaces it cannot be told: a report would count both, so somebody has to."""
         former = [next(own.glob(f"out/camera=gate/date=2024-05-0{day}/*")) for day in (1, 2)]

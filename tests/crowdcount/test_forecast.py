@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from crowdcount import plots
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, OutputError
 from crowdcount.forecast import (
@@ -457,6 +458,15 @@ class TestSummerTime:
         assert made.twice == (MIDNIGHT + timedelta(days=5, hours=2),)
         assert "counted twice: the hour from 2024-03-09 02:00 on" in "\n".join(forecast_report(made, []))
 
+    def test_files_of_another_length_than_the_hour(self, tmp_path):
+        """The clock is put back at three of the sixth day, while one of 90 minutes is written."""
+        files = []
+        for elapsed_s in range(0, 8 * 86400, 5400):
+            back = timedelta(hours=elapsed_s > 5 * 86400 + 5400)
+            start = MIDNIGHT + timedelta(hours=1, seconds=elapsed_s) - back
+            files.append(write(tmp_path / f"{elapsed_s}.csv", np.ones(9), 600.0, start))
+        assert load_series(files).twice == (MIDNIGHT + timedelta(days=5, hours=3),)
+
     def test_other_hours_are_of_two_cameras(self, tmp_path):
         files = self.files(tmp_path)
         for day, hour in ((5, 3), (5, 12), (6, 2)):
@@ -618,3 +628,15 @@ class TestCommand:
         assert len(result.output.splitlines()) == 1
         assert "crowdcount: expected counts over at least 4 periods of 1 d" in result.output
         assert not (tmp_path / "f.csv").exists()
+
+
+@pytest.mark.parametrize("apart_s", [2700.0, 4000.0])
+def test_counts_that_are_no_whole_steps_apart_are_one_line(tmp_path, monkeypatch, apart_s):
+    figures = []
+    monkeypatch.setattr(plots, "_save", lambda figure, path, title: figures.append(figure))
+    times_s = np.arange(0, 7 * 86400, apart_s)
+    made = forecast(CountSeries(times_s, 5 + np.sin(times_s / 13751), None), steps=48)
+    plot_forecast(made, tmp_path / "a.png", "a")
+    line = figures[0].axes[0].lines[0].get_ydata()
+    assert len(line) > 100
+    assert np.isfinite(line).all()

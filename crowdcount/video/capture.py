@@ -2,8 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import cv2
 import numpy as np
@@ -18,6 +17,32 @@ HIGHEST_FPS = 500.0  # above it the "rate" is a container's clock (1000, 90000),
 _WIDEST_PIXEL = 4.0
 
 
+class _Held:
+    """Held by one thread at a time while it uses a capture, which another one may release meanwhile: then the
+    first does so when it has ended. A `contextmanager` would take half as long as reading a packet."""
+
+    def __init__(self, capture):
+        self._capture = capture
+        self._lock = threading.Lock()
+        self._is_released = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+        if self._is_released:
+            self.release()
+
+    def release(self) -> None:
+        self._is_released = True
+        if self._lock.acquire(blocking=False):
+            try:
+                self._capture.release()
+            finally:
+                self._lock.release()
+
+
 class Capture:
     """A cv2.VideoCapture, or an `InterlacedVideo`, that one thread may release while another one reads it.
 
@@ -30,24 +55,14 @@ class Capture:
         self._tick = tick
         self._capture = (reader or cv2.VideoCapture)(*arguments)
         self._pixel_width = None  # over its height; told by an open video
-        self._lock = threading.Lock()
-        self._is_released = False
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        try:
-            with self._lock:
-                yield
-        finally:
-            if self._is_released:
-                self.release()
+        self._held = _Held(self._capture)
 
     def is_open(self) -> bool:
-        with self._held():
+        with self._held:
             return self._capture.isOpened()
 
     def get(self, property_number: int) -> float:
-        with self._held():
+        with self._held:
             return self._capture.get(property_number)
 
     def fps(self) -> float | None:
@@ -69,11 +84,11 @@ class Capture:
         return max(0, round(self.get(STAMP_IN_FRAMES) - self.stamp_s() * self.get(cv2.CAP_PROP_FPS)))
 
     def go_to(self, stamp_s: float) -> None:
-        with self._held():
+        with self._held:
             self._capture.set(cv2.CAP_PROP_POS_MSEC, stamp_s * 1000)
 
     def grab(self) -> bool:
-        with self._held():
+        with self._held:
             is_grabbed = self._capture.grab()
         if is_grabbed and self._tick is not None:
             self._tick()
@@ -94,7 +109,7 @@ class Capture:
         Recorders keep half of the lines, or 960 columns for 768, and tell players how wide a pixel is: as
         they do, the picture is brought to square pixels by its width, or people would be twice as wide.
         """
-        with self._held():
+        with self._held:
             decoded, image = self._capture.retrieve()
             if decoded and self._pixel_width is None:
                 self._pixel_width = self._told_pixel_width()
@@ -117,12 +132,7 @@ class Capture:
 
     def release(self) -> None:
         """Close it; a call that is under way in another thread does so when it ends. No image comes after."""
-        self._is_released = True
-        if self._lock.acquire(blocking=False):
-            try:
-                self._capture.release()
-            finally:
-                self._lock.release()
+        self._held.release()
 
 
 def silence_opencv() -> None:

@@ -29,11 +29,7 @@ from .video import (
     check_window,
     open_source,
     parse_position,
-    read_ahead,
 )
-
-#: Frames that are decoded ahead in a second thread.
-_AHEAD = 4
 
 
 class _Estimate(NamedTuple):
@@ -196,9 +192,7 @@ class Counting:
     def _counted(
         self, wanted: Iterator[Frame], looks: Looks, ahead: bool, images: bool
     ) -> Iterator[CountedFrame]:
-        depth = 1 if self._latest else _AHEAD
-        waiting = {"is_live": self.info.is_live, "until": self._source.ends_at(self._end)}
-        reading = read_ahead(wanted, depth, latest=self._latest, **waiting) if ahead else closing(wanted)
+        reading = self._source.read_ahead(wanted, self._end, self._latest) if ahead else closing(wanted)
         with reading as frames:
             for estimate, near in around(self._estimates(frames, looks, images), self.rate):
                 yield self._count(estimate, near)

@@ -20,7 +20,7 @@ from ..results import DIRECTIONS, is_reliable, read_counts
 from ..scene import Scene
 from ..smoothing import Looks, stride
 from ..tables import number_in, table_rows
-from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source, read_ahead
+from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source
 
 #: Kind of an alarm's model file.
 KIND = "alarm"
@@ -29,7 +29,6 @@ GRIDS = ((1, 1), (3, 2))
 _COUNTS = (".jsonl", ".parquet")
 TABLE_SUFFIXES = (".csv", *_COUNTS, ".npz", ".mat")
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
-_AHEAD = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,9 +174,8 @@ def open_measuring(
         def frames() -> Iterator[MeasuredFrame]:
             overview.teach(pipeline)
             looks = Looks(step, every)
-            passing = opened.frames(start, end, every, looks.ahead)
-            waiting = {"is_live": opened.info.is_live, "until": opened.ends_at(end)}
-            with read_ahead(passing, _AHEAD, **waiting) as passing:
+            wanted = opened.frames(start, end, every, looks.ahead)
+            with opened.read_ahead(wanted, end) as passing:
                 for frame in passing:
                     if "undecodable" in frame.flags or looks.are_due(frame, pipeline):
                         yield measured(frame)

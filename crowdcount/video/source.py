@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import NoFrameError, VideoError
 from ..smoothing import Turns
+from .ahead import read_ahead
 from .capture import Capture
 from .positions import Landmark, Position, check_window
 
@@ -20,6 +21,8 @@ from .positions import Landmark, Position, check_window
 ASSUMED_RATE = 1.0
 #: Times frames where a container has neither usable time stamps nor a usable rate.
 DEFAULT_FPS = 25.0
+#: Frames that are decoded ahead in a second thread.
+_AHEAD = 4
 
 # A slot is one place in a source's sequence of frames: index, time in seconds, and a function that gives its
 # image (None when it does not decode) as long as the next slot was not asked for.
@@ -116,7 +119,7 @@ def first_reached(times_s: Sequence[float], frames: Iterable[tuple[int, float]])
 class VideoSource(ABC):
     """An opened source of frames; made by :func:`open_source`, closed by ``with`` or :meth:`close`.
 
-    Another thread may read it (see :func:`read_ahead`), also while it is closed.
+    Another thread may read it (see :meth:`read_ahead`), also while it is closed.
     """
 
     info: SourceInfo
@@ -180,6 +183,14 @@ class VideoSource(ABC):
     def ends_at(self, end: Position | None) -> float:
         """When a pass is over that ends there, by the monotonic clock; infinity where that does not tell."""
         return math.inf
+
+    def read_ahead(
+        self, frames: Iterator[Frame], end: Position | None, latest: bool = False
+    ) -> AbstractContextManager[Iterator[Frame]]:
+        """Decode `frames` of this source, which stop at `end`, in a second thread; see `ahead.read_ahead`."""
+        depth = 1 if latest else _AHEAD
+        until = self.ends_at(end)
+        return read_ahead(frames, depth, latest=latest, is_live=self.info.is_live, until=until)
 
     def frames_at(self, indices: Sequence[int]) -> Iterator[Frame]:
         """Those of some frames, by increasing numbers, that the source has; without image where one does not

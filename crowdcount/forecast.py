@@ -102,8 +102,8 @@ class Forecast:
         Beginnings of the steps, seconds since `start`.
     counts, low, high : (steps,) float64
         Mean count of each step, and the interval that held it in `level` of the steps of the back-test;
-        infinitely wide when too few periods were tested for that level, or none like this one was counted.
-        NaN in steps that are not forecast, as most periods have no counts there.
+        infinitely wide when too few periods were tested for that level. NaN in steps that are not forecast,
+        as most periods have no counts there.
     start : datetime or None
     twice : tuple of datetime
         As of the series.
@@ -115,9 +115,9 @@ class Forecast:
     n_tested : int
     settings : str
         What the cross-validation chose.
-    is_never_counted : bool
-        A week or day and more were counted, but never this period of it, as the Sunday of a shop that is
-        closed on Sundays: nothing tells what it is like, and the interval is infinitely wide.
+    passed_over_s : float
+        Time between the last counts and this period that holds periods of which no week or day has counts, as
+        the Sunday of a shop that is closed on Sundays.
     """
 
     times_s: np.ndarray
@@ -131,7 +131,7 @@ class Forecast:
     errors: dict[str, float]
     n_tested: int
     settings: str
-    is_never_counted: bool
+    passed_over_s: float
 
     @property
     def step_s(self) -> float:
@@ -247,13 +247,15 @@ def forecast(
     level: float = 0.9,
     show: Show = show_nothing,
 ) -> Forecast:
-    """Predict the count curve of the period that begins where the series ends.
+    """Predict the count curve of the period that begins where the series ends, or of the next one of which
+    there are ever counts.
 
     The series is cut, from its end backwards, into periods of `steps` steps, in which counts are averaged.
     Functional output regression (`models.FunctionalRegressor`) learns the way from each period's curve to
     the next one's, its settings chosen by blocked cross-validation; where that helps, the next one's place
-    in the week (of days) or in the day (of shorter periods) is an input too. The back-test repeats all of
-    this, settings included, for each of the latest periods with nothing but the periods before it.
+    in the week (of days) or in the day (of shorter periods) is an input too. Places that are never counted
+    are left out, so that Monday follows on Saturday where a shop is closed on Sundays. The back-test repeats
+    all of this, settings included, for each of the latest periods with nothing but the periods before it.
 
     Parameters
     ----------
@@ -278,10 +280,7 @@ def forecast(
         raise ValueError("expected a period of more than 0 s, two steps or more and a level between 0 and 1, "
                          f"found {period_s}, {steps} and {level}")  # fmt: skip
     every_step, is_open, end_s = _periods(series, period_s, steps)
-    history = every_step[:, is_open]
-    cycle = _cycle(period_s)
-    alike = [] if cycle is None else history[len(history) % cycle :: cycle]
-    is_never_counted = len(alike) > 0 and all(_observed(curve) < LEAST_OBSERVED for curve in alike)
+    history, cycle, n_passed_over = _ever_counted(every_step[:, is_open], _cycle(period_s))
     if cycle is not None and not _knows_place(history, cycle):
         cycle = None  # in the back-test too, which is to tell how such forecasts are
     origins = range(max(3, len(history) - TESTED_PERIODS), len(history))
@@ -298,12 +297,13 @@ def forecast(
         for name in next(iter(tested.values()))
     }
     scores = [normalised_scores(history[k], found["forecast"]) for k, found in tested.items()]
-    quantile = blocked_quantile(scores, level) if len(scores) > 1 and not is_never_counted else np.inf
+    quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
     show("forecast", 0, None, None)
     counts = np.full(steps, np.nan)
     counts[is_open], settings = _forecast(history, cycle)
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
-    times_s = end_s + period_s / steps * np.arange(steps)
+    passed_over_s = n_passed_over * period_s
+    times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
     return Forecast(
         times_s,
         counts,
@@ -316,7 +316,7 @@ def forecast(
         errors,
         len(tested),
         settings,
-        is_never_counted,
+        passed_over_s,
     )
 
 
@@ -402,6 +402,20 @@ def _cycle(period_s: float) -> int | None:
     return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 
+def _ever_counted(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, int | None, int]:
+    """The periods without those at places in the cycle at which none has counts enough, what is left of the
+    cycle, and how many such periods come next. All of them where less than a cycle was counted."""
+    if cycle is None or len(history) < cycle:
+        return history, cycle, 0
+    places = np.arange(len(history)) % cycle
+    is_counted = np.bincount(places, [_observed(curve) >= LEAST_OBSERVED for curve in history]) > 0
+    if not is_counted.any():
+        return history, cycle, 0
+    n_next = np.argmax(np.roll(is_counted, -len(history)))
+    n_left = np.count_nonzero(is_counted)
+    return history[is_counted[places]], n_left if n_left > 1 else None, int(n_next)
+
+
 def _knows_place(history: np.ndarray, cycle: int) -> bool:
     """Whether a period at the next one's place in the cycle can be learnt from."""
     return len(history) % cycle in _pairs(history) % cycle
@@ -462,7 +476,7 @@ def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
     kernel, lam, weight, loss = best
     new = _filled(history[-1:]), places[-1:]
     curve = _fit_predict(*best, before(pairs), curves[pairs], new, SOLVED)[0]
-    place = f", place in the {'week' if cycle == 7 else 'day'}" if weight else ""
+    place = ", place in the week or day" if weight else ""
     return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss{place}"
 
 

@@ -162,7 +162,7 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     figure = _figure(path, 4.2)
     axes = figure.subplots()
     shown = made.history[-_SHOWN_PERIODS:]
-    begin_s = made.times_s[0] - shown.size * made.step_s
+    begin_s = made.times_s[0] - made.passed_over_s - shown.size * made.step_s
     counted = np.flatnonzero(np.isfinite(shown))
     gaps = np.diff(counted)
     usual = gaps[gaps <= 2 * np.median(gaps)].mean() if len(gaps) else 1.0  # of 1.5 steps: 1 and 2 by turns

@@ -368,17 +368,12 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
         f"counted twice: the hour from {begin:%Y-%m-%d %H:%M} on, as where summer time ends; it is averaged"
         for begin in made.twice
     ]
-    if made.is_never_counted:
-        first_s = made.times_s[list(made.counts).index(known[0])]
-        begin = made.start and made.start + timedelta(seconds=first_s)
-        whole, one, others = "day", f"{begin:%H:%M}" if begin else "such a time", "times"
-        if made.period_s == 86400:
-            whole, one, others = "week", f"a {begin:%A}" if begin else "such a day", "days"
-        lines.append(
-            f"never counted: no earlier {whole} has counts of {one}; it is forecast as the other {others} "
-            "are, and no interval can be promised"
-        )
-    elif not made.has_interval:
+    if made.passed_over_s:
+        end = made.start and made.start + timedelta(seconds=made.times_s[0] - made.passed_over_s)
+        since = f"{length_text(made.passed_over_s)} from {f'{end:%A, %Y-%m-%d %H:%M}' if end else 'there'} on"
+        whole = "week" if made.period_s == 86400 else "day"
+        lines.append(f"passed over: {since}, as no earlier {whole} has counts then")
+    if not made.has_interval:
         tested = plural(made.n_tested, "tested period")
         lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")
     return lines + [f"written: {path}" for path in written]

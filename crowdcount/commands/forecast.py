@@ -43,7 +43,8 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
     """Predict the next period's count curve from the last one.
 
     COUNTS are files that `crowdcount count` wrote, of one camera; several need the column time
-    (--start-time). The next period begins where they end.
+    (--start-time). The next period begins where they end; days and times of which there never are counts, as
+    a Sunday on which a shop is closed, are passed over.
     """
     from ..forecast import forecast_files
     from ..results import print_result
@@ -57,7 +58,7 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
         facts = {
             "tested_periods": made.n_tested,
             "settings": made.settings,
-            "never_counted": made.is_never_counted,
+            "passed_over_s": made.passed_over_s,
             "mae": made.errors,
         }
         print_result(json_line(facts))

@@ -84,7 +84,7 @@ def test_the_place_in_the_week_counts_where_it_helps():
     busy = np.arange(21) % 7 < 2
     history = np.where(busy, 2.0, 1.0)[:, None] * WAVE + random.normal(0, 1, (21, 24))
     curve, settings = _forecast(history, 7)
-    assert settings.endswith("place in the week")
+    assert settings.endswith("place in the week or day")
     assert np.abs(curve - 2 * WAVE).mean() < 3
     curve, settings = _forecast(history, None)
     assert "place" not in settings
@@ -104,23 +104,32 @@ class TestPlaceThatWasNeverCounted:
     def report(self, made):
         return "\n".join(forecast_report(made, []))
 
-    @pytest.mark.parametrize(("closed", "days", "weekday"), [([6], 27, "Sunday"), ([5, 6], 26, "Saturday")])
-    def test_it_is_told_and_promised_no_interval(self, closed, days, weekday):
+    @pytest.mark.parametrize(
+        ("closed", "days", "since", "level"),
+        [
+            ([6], 27, "1 d from Sunday, 2024-03-31 00:00 on", 1.0),
+            ([5, 6], 26, "2 d from Saturday, 2024-03-30 00:00 on", 1.0),
+            ([0, 6], 27, "2 d from Sunday, 2024-03-31 00:00 on", 1.2),
+        ],
+    )
+    def test_it_is_passed_over(self, closed, days, since, level):
+        """The first day that follows is forecast from the last one that was counted, as in earlier weeks."""
         made = self.forecast(*closed, days=days)
-        assert made.is_never_counted
-        assert not made.has_interval
-        assert "place" not in made.settings
-        assert f"never counted: no earlier week has counts of a {weekday}; it is" in self.report(made)
-        assert "no interval: " not in self.report(made)
+        assert made.passed_over_s == (2 if since[0] == "2" else 1) * DAY_S
+        assert made.times_s[0] == days * DAY_S + made.passed_over_s
+        np.testing.assert_allclose(made.counts, level * WAVE, rtol=0.03)
+        assert made.has_interval
+        assert f"passed over: {since}, as no earlier week has counts then" in self.report(made)
         unknown = self.forecast(*closed, days=days, start=None)
-        assert "no earlier week has counts of such a day" in self.report(unknown)
+        assert "passed over: " + since[:3] + " from there on, as" in self.report(unknown)
 
     @pytest.mark.parametrize("days", [25, 7, 6])  # the last: no week has passed
     def test_others_are_as_ever(self, days):
         made = self.forecast(*[6] * (days > 7), days=days)
-        assert not made.is_never_counted
+        assert made.passed_over_s == 0
+        assert made.times_s[0] == days * DAY_S
         assert made.has_interval
-        assert "never counted" not in self.report(made)
+        assert "passed over" not in self.report(made)
         assert ("place in the week" in made.settings) == (days > 7)
 
     def test_it_has_no_say_where_it_never_came_behind_a_counted_one(self):
@@ -128,14 +137,24 @@ class TestPlaceThatWasNeverCounted:
         curves = np.array([(1 + (day % 7) / 5) * WAVE for day in range(28)])
         curves[[6, 13, 20]] = np.nan
         made = forecast(series_of(curves), steps=24)
-        assert not made.is_never_counted
+        assert made.passed_over_s == 0
         assert "place" not in made.settings
 
     def test_hours_have_a_place_too(self):
         curves = np.tile(WAVE, (5, 1))
         curves[:, 10:12] = np.nan
         made = forecast(series_of([*curves, WAVE[:10]]), period_s=3600.0 * 2, steps=2)
-        assert "no earlier day has counts of 10:00; it is forecast as the other times" in self.report(made)
+        assert made.times_s[0] == 5 * DAY_S + 12 * 3600
+        since = "2 h from Saturday, 2024-03-09 10:00 on"
+        assert f"passed over: {since}, as no earlier day has counts then" in self.report(made)
+
+    def test_where_but_one_day_of_the_week_is_counted_there_is_no_place(self):
+        curves = np.full((36, 24), np.nan)
+        curves[::7] = [level * WAVE for level in levels(6)]
+        made = forecast(series_of(curves), steps=24)
+        assert made.times_s[0] == 42 * DAY_S
+        assert "place" not in made.settings
+        assert made.n_tested == 3
 
 
 @pytest.mark.parametrize(
@@ -516,7 +535,7 @@ def test_a_time_beyond_all_years_is_named(tmp_path):
 
 
 def test_no_two_periods_in_a_row_cannot_be_learnt_from():
-    curves = np.tile(WAVE, (8, 1))
+    curves = np.tile(WAVE, (6, 1))  # of a whole week, days that are never counted would be passed over
     curves[:-1:2] = np.nan
     series = series_of(list(curves))
     counted = np.isfinite(series.counts)

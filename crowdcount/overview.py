@@ -10,10 +10,12 @@ from features.images import halved, halvings
 
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, for_estimation
-from .video import VideoSource, spread
+from .video import SourceInfo, VideoSource, spread
 
-#: Frames of a recording that are looked at to find its perspective.
+#: Frames that are looked at to find the perspective; half as many where they would be less than
+#: `_SAME_PEOPLE_S` apart, and show the same people again (docs/decisions/2026-11-20-speed.md).
 SAMPLED_FRAMES = 2 * LEARNING_FRAMES
+_SAME_PEOPLE_S = 1.0
 #: The median of fewer frames shows the people in them, not the scene without them.
 FEWEST_FRAMES = 3
 #: Bytes that the frames may take which are kept while the perspective is looked for, as a second pass over
@@ -21,9 +23,15 @@ FEWEST_FRAMES = 3
 _KEPT_BYTES = 96e6
 
 
+def sampled_frames(info: SourceInfo) -> int:
+    """How many frames of a source are looked at to find its perspective."""
+    is_short = 0 < info.length_s < SAMPLED_FRAMES * _SAME_PEOPLE_S
+    return LEARNING_FRAMES if is_short else SAMPLED_FRAMES
+
+
 def estimated_scene(source: VideoSource) -> Scene:
     """The scene of an `Overview`, for who wants no more of it: no frames are kept."""
-    sampled = source.sample(SAMPLED_FRAMES, for_estimation)
+    sampled = source.sample(sampled_frames(source.info), for_estimation)
     return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
 
 
@@ -55,7 +63,8 @@ class Overview:
         width, height = info.size_wh
         while 3 * width * height * LEARNING_FRAMES > _KEPT_BYTES * 4**self._n_halvings:
             self._n_halvings += 1
-        expected = min(SAMPLED_FRAMES, info.frame_count or SAMPLED_FRAMES)
+        n_frames = sampled_frames(info)
+        expected = min(n_frames, info.frame_count or n_frames)
         learnt = set(spread(LEARNING_FRAMES, expected))
         number = count()
 
@@ -64,7 +73,7 @@ class Overview:
                 self._kept.append(halved(image, self._n_halvings))
             return for_estimation(image)
 
-        sampled = self._source.sample(SAMPLED_FRAMES, seen)
+        sampled = self._source.sample(n_frames, seen)
         if len(self._kept) != len(learnt) or next(number) != len(sampled):  # not as long as the source says
             self._kept = []
         return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)

@@ -7,7 +7,7 @@ from crowdcount import overview
 from crowdcount.overview import Overview, estimated_scene
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.video import open_source
+from crowdcount.video import SourceInfo, open_source
 from crowdcount.video.files import FileSource
 
 RATE = 10.0
@@ -28,9 +28,32 @@ def alike(some, others):
     return len(some) == len(others) and all(map(np.array_equal, some, others))
 
 
+@pytest.fixture
+def long(monkeypatch):
+    """Looks at short clips as at long ones."""
+    monkeypatch.setattr(overview, "_SAME_PEOPLE_S", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fps", "frame_count", "expected"),
+    [
+        ("file", 10.0, 795, 60),
+        ("file", 25.0, 2999, 60),
+        ("file", 25.0, 3000, 120),
+        ("file", None, 2999, 60),
+        ("file", 25.0, None, 120),
+        ("images", None, 119, 60),
+        ("images", 0.1, 30, 120),
+    ],
+)
+def test_of_two_minutes_and_more_twice_as_many_frames_are_looked_at(kind, fps, frame_count, expected):
+    info = SourceInfo("a", kind, (64, 48), fps, frame_count)
+    assert overview.sampled_frames(info) == expected
+
+
 @pytest.mark.parametrize("n_frames", [40, 90, 150])
 def test_an_estimated_scene_is_learnt_from_the_frames_that_a_given_one_is(
-    make_clip, tmp_path, passes, n_frames
+    make_clip, tmp_path, passes, long, n_frames
 ):
     with open_source(make_clip(tmp_path / "walk.avi", n_frames)) as source:
         estimated = Overview(source)
@@ -54,9 +77,18 @@ def test_a_scene_alone_is_the_same_and_keeps_no_frames(make_clip, tmp_path, monk
     assert found.describe() == expected.describe()
 
 
+@pytest.mark.parametrize("n_frames", [40, 90])
+def test_of_a_short_clip_all_frames_that_are_looked_at_are_kept(make_clip, tmp_path, passes, n_frames):
+    with open_source(make_clip(tmp_path / "walk.avi", n_frames)) as source:
+        estimated = Overview(source)
+        kept = estimated.learning_frames(Pipeline(estimated.scene, RATE))
+        assert len(passes) == 1
+        assert len(kept) == min(60, n_frames)
+
+
 @pytest.mark.parametrize(("person_height", "n_passes"), [(120, 1), (45, 2)])
 def test_large_frames_are_kept_halved_where_that_is_enough(
-    make_clip, tmp_path, passes, monkeypatch, person_height, n_passes
+    make_clip, tmp_path, passes, monkeypatch, long, person_height, n_passes
 ):
     monkeypatch.setattr(overview, "_KEPT_BYTES", 3_000_000)  # 60 frames of 120x90 and no more
     with open_source(make_clip(tmp_path / "walk.avi", 130)) as source:
@@ -69,7 +101,7 @@ def test_large_frames_are_kept_halved_where_that_is_enough(
 
 
 @pytest.mark.parametrize("announced", [None, 20, 130, 200, 400])
-def test_a_file_of_another_length_than_it_says_is_sampled_again(make_clip, tmp_path, passes, announced):
+def test_a_file_of_another_length_than_it_says_is_sampled_again(make_clip, tmp_path, long, announced):
     with open_source(make_clip(tmp_path / "walk.avi", 160)) as source:
         right = Overview(source)
         pipeline = Pipeline(right.scene, RATE)

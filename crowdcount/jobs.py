@@ -308,9 +308,9 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         if job.profile is not None:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
         open_counts = open_writer(job.counts, job.format, start_time, counting.directions)
-        with overlay, profiles as write_profile, open_counts as writer:
+        with overlay, profiles as write_profile, open_counts as write:
             for item in counting.frames(images=job.overlay is not None):
-                writer.write(item.row)
+                write(item.row)
                 if job.overlay is not None:
                     overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row, item.profile)
                 if write_profile is not None:

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -153,18 +153,9 @@ class CountSummary:
 
 
 class RowWriter:
-    """Where rows go; made by `open_rows`.
+    """Where rows go; made by `open_rows`. `rows`: number of rows written."""
 
-    Attributes
-    ----------
-    partial_path : Path or None
-        The file being written until it takes its final name; None for the standard output.
-    rows : int
-        Number of rows written.
-    """
-
-    def __init__(self, sink, destination: str, partial: Path | None):
-        self.partial_path = partial
+    def __init__(self, sink, destination: str):
         self.rows = 0
         self._sink = sink
         self._destination = destination
@@ -189,31 +180,11 @@ class RowWriter:
             self._sink.close()
 
 
-class CountWriter:
-    """Where rows of counts go; made by `open_writer`, with the attributes of a `RowWriter`."""
-
-    def __init__(self, rows: RowWriter, start_time: datetime | None):
-        self._rows = rows
-        self._start_time = start_time
-
-    @property
-    def partial_path(self) -> Path | None:
-        return self._rows.partial_path
-
-    @property
-    def rows(self) -> int:
-        return self._rows.rows
-
-    def write(self, row: FrameCount) -> None:
-        """Append one row; see `RowWriter.write`."""
-        self._rows.write(row_cells(row, self._start_time))
-
-
 @contextmanager
 def open_writer(
     target: str | Path, format: str, start_time: datetime | None = None, directions: bool = False
-) -> Iterator[CountWriter]:
-    """Open a file, or the standard output for "-", for rows of counts.
+) -> Iterator[Callable[[FrameCount], None]]:
+    """Open a file, or the standard output for "-", for rows of counts; gives what writes one.
 
     Everything is checked here, before the first row. Rows go to `<stem>.partial<suffix>` beside the file,
     which takes its final name when the body succeeds; when the body fails or is interrupted, the partial file
@@ -241,7 +212,7 @@ def open_writer(
     names = ("count", "low", "high", *(DIRECTIONS if directions else ()))
     columns = {"frame": int, **time_columns(start_time), **dict.fromkeys(names, float), "flags": str}
     with open_rows(target, format, columns) as rows:
-        yield CountWriter(rows, start_time)
+        yield lambda row: rows.write(row_cells(row, start_time))
 
 
 @contextmanager
@@ -265,7 +236,7 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
     make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
     check_format(target, format)
     if str(target) == "-":
-        writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT, None)
+        writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT)
         with _closing(writer):
             yield writer
         return
@@ -273,7 +244,7 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
         with output_errors(target):
             file = WholeWrites(partial, "wb")
         with file:
-            writer = RowWriter(make_sink(file, columns), str(target), partial)
+            writer = RowWriter(make_sink(file, columns), str(target))
             with _closing(writer):
                 yield writer
 

@@ -43,10 +43,10 @@ def write_counts(path: str | Path, days: int = 28, seed: int = 0) -> None:
     """Write a counts file (.csv, .jsonl or .parquet) of `daily_counts`; OutputError when that fails."""
     times_s, counts = daily_counts(days, seed)
     spread = 1.6 * np.sqrt(np.maximum(counts, 1))
-    with open_writer(path, Path(path).suffix[1:] or "csv", _MONDAY) as writer:
+    with open_writer(path, Path(path).suffix[1:] or "csv", _MONDAY) as write:
         for k, (time_s, count) in enumerate(zip(times_s, counts, strict=True)):
             low, high = max(0.0, count - spread[k]), count + spread[k]
-            writer.write(FrameCount(k, float(time_s), float(count), low, high))
+            write(FrameCount(k, float(time_s), float(count), low, high))
 
 
 @click.command()

@@ -1,7 +1,6 @@
 """What a batch found out about each camera over time: mean, maximum and flagged frames per interval."""
 
 import glob
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from urllib.parse import unquote
 from .. import pages
 from ..errors import BatchError, OutputError
 from ..plots import BLUE, GREY, as_svg, dots, legend_above, strip_frame
-from ..results import UNRELIABLE, clock, import_parquet
+from ..results import UNRELIABLE, clock, import_parquet, open_rows
 from ..storage import atomic_path, check_writable, refuse_foreign
 from ..terminal import plural
 from .catalogue import NO_DATE, describe, results
@@ -194,11 +193,11 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
         if path.suffix.lower() == ".html":
             _write_page(rows, path, interval)
             continue
+        if path.suffix.lower() == ".csv":
+            _write_csv(rows, path)
+            continue
         with atomic_path(path) as temporary:
-            if path.suffix.lower() == ".csv":
-                temporary.write_bytes(_csv(rows))
-            else:
-                _chart(rows, interval, _dates(rows)).savefig(temporary, format="png")
+            _chart(rows, interval, _dates(rows)).savefig(temporary, format="png")
 
 
 def text_table(rows: Sequence[Row]) -> str:
@@ -237,22 +236,16 @@ def _when(time: datetime | float | None) -> str:
     return time.isoformat(sep=" ", timespec="seconds") if isinstance(time, datetime) else clock(time)
 
 
-def _csv(rows: Sequence[Row]) -> bytes:
-    import csv
-
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        times = [
-            time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:.15g}"
-            for time in (row.start, row.time_of_max)
-        ]
-        counts = ["" if value is None else f"{value:.4f}" for value in (row.mean, row.max)]
-        writer.writerow(
-            [row.camera, row.video or "", times[0], row.frames, *counts, times[1], f"{row.flagged:.4f}"]
-        )
-    return text.getvalue().encode()
+def _write_csv(rows: Sequence[Row], path: Path) -> None:
+    with open_rows(path, "csv", dict.fromkeys(COLUMNS, str)) as table:
+        for row in rows:
+            start, top = (
+                time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:.15g}"
+                for time in (row.start, row.time_of_max)
+            )
+            mean, most = ("" if value is None else f"{value:.4f}" for value in (row.mean, row.max))
+            cells = (row.camera, row.video, start, row.frames, mean, most, top, f"{row.flagged:.4f}")
+            table.write(dict(zip(COLUMNS, cells, strict=True)))
 
 
 def _lines(rows: Sequence[Row]) -> dict[str, list[Row]]:

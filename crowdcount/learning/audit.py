@@ -1,7 +1,5 @@
 """An audit of annotations: which labels Huber loss regression distrusts, and what a person judges them by."""
 
-import csv
-import io
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,19 +10,17 @@ import numpy as np
 from ..overlay import draw_annotations
 from ..pages import Markup, paragraph, picture, section, table, write_page
 from ..plots import plot_labels
-from ..results import print_result
+from ..results import count_cell, open_rows
 from ..scene import Scene
-from ..storage import atomic_path
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled
 from .measuring import Progress, n_lost_labels
 from .regressors import N_REFINEMENTS, HuberLossSetting
 
-AUDIT_COLUMNS = ("rank", "frame", "label", "prediction", "refinement")
+AUDIT_COLUMNS = {"rank": int, "frame": int, "label": float, "prediction": float, "refinement": int}
 #: Labels of a page that are shown with their frame, the oddest ones: a page of more would be slow to open.
 MAX_PICTURES = 200
 _PICTURE_WIDTH = 480
-_DECIMALS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +117,10 @@ def write_audit_table(audit: Audit, target: str | Path) -> None:
     Columns `rank,frame,label,prediction,refinement`; the header stands alone when nothing stands out.
     OutputError when it cannot be written.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(AUDIT_COLUMNS)
-    for rank, one in enumerate(audit.removed, start=1):
-        counts = (round(one.label, _DECIMALS), round(one.prediction, _DECIMALS))
-        writer.writerow((rank, one.number, *counts, one.refinement))
-    if str(target) == "-":
-        print_result(text.getvalue().removesuffix("\n"))
-        return
-    with atomic_path(target) as temporary:
-        temporary.write_bytes(text.getvalue().encode())
+    with open_rows(target, "csv", AUDIT_COLUMNS) as rows:
+        for rank, one in enumerate(audit.removed, start=1):
+            cells = (rank, one.number, count_cell(one.label), count_cell(one.prediction), one.refinement)
+            rows.write(dict(zip(AUDIT_COLUMNS, cells, strict=True)))
 
 
 def write_audit_page(audit: Audit, dataset: Dataset, path: str | Path) -> None:

@@ -581,9 +581,9 @@ def test_counts_are_the_same_table_in_each_format(tmp_path, directions):
     found = []
     for format in FORMATS:
         path = tmp_path / f"street.counts.{format}"
-        with open_writer(path, format, datetime(2024, 5, 1), directions) as writer:
+        with open_writer(path, format, datetime(2024, 5, 1), directions) as write:
             for row in counts:
-                writer.write(row)
+                write(row)
         with open_measuring(str(path)) as measuring:
             found.append((measuring.columns, [astuple(frame) for frame in measuring.frames()]))
     np.testing.assert_equal(found[1:], found[:1] * 2)

@@ -398,9 +398,9 @@ class TestDrawing:
 
 def test_a_row_that_could_not_be_decoded_has_empty_cells(tmp_path):
     nan = float("nan")
-    with open_writer(tmp_path / "a.csv", "csv", directions=True) as writer:
-        writer.write(FrameCount(0, 0.0, nan, nan, nan, ("undecodable",), nan, nan))
-        writer.write(FrameCount(1, 0.1, 3.0, 2.0, 4.0, (), 1.25, 0.5))
+    with open_writer(tmp_path / "a.csv", "csv", directions=True) as write:
+        write(FrameCount(0, 0.0, nan, nan, nan, ("undecodable",), nan, nan))
+        write(FrameCount(1, 0.1, 3.0, 2.0, 4.0, (), 1.25, 0.5))
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert lines[1:] == ["0,0.0,,,,,,undecodable", "1,0.1,3.0,2.0,4.0,1.25,0.5,"]
 
@@ -408,9 +408,9 @@ def test_a_row_that_could_not_be_decoded_has_empty_cells(tmp_path):
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_keeps_both(tmp_path, format):
     rows = [FrameCount(k, k / 10, 3.0, 2.0, 4.0, (), 1.25, 0.5 * k) for k in range(3)]
-    with open_writer(tmp_path / f"a.{format}", format, directions=True) as writer:
+    with open_writer(tmp_path / f"a.{format}", format, directions=True) as write:
         for row in rows:
-            writer.write(row)
+            write(row)
     assert read_counts(tmp_path / f"a.{format}") == rows
 
 

@@ -35,10 +35,10 @@ WAVE = 20 + 15 * np.sin(np.linspace(0, 2 * np.pi, 24, endpoint=False))
 
 
 def write(path, counts, step_s=3600.0, start_time=MIDNIGHT, begin_s=0.0, flags=None):
-    with open_writer(path, path.suffix[1:], start_time) as writer:
+    with open_writer(path, path.suffix[1:], start_time) as write_row:
         for k, count in enumerate(counts):
             own = () if flags is None else flags[k]
-            writer.write(FrameCount(k, begin_s + k * step_s, float(count), float(count), float(count), own))
+            write_row(FrameCount(k, begin_s + k * step_s, float(count), float(count), float(count), own))
     return path
 
 

@@ -31,9 +31,9 @@ def same(one, other):
 
 
 def write(target, format, rows, **options):
-    with open_writer(target, format, **options) as writer:
+    with open_writer(target, format, **options) as write_row:
         for row in rows:
-            writer.write(row)
+            write_row(row)
 
 
 def many(n):
@@ -41,9 +41,9 @@ def many(n):
         yield FrameCount(k, k / 25, k % 7 + 0.1234, 0.0, 9.0, ("light",) if k % 3 else ())
 
 
-def write_until(writer, rows, error=None):
-    for row in many(rows):
-        writer.write(row)
+def write_until(write_row, rows, error=None):
+    for row in rows:
+        write_row(row)
     if error is not None:
         raise error
 
@@ -56,7 +56,8 @@ def numbers(decimals):
     return st.floats(0, 1e6).map(lambda value: round(value, decimals))
 
 
-words = st.text(st.characters(exclude_characters=";", exclude_categories=["Cc", "Cs"]), min_size=1)
+letters = st.characters(exclude_characters=";", exclude_categories=["Cc", "Cs", "Z"])  # blanks around are cut
+words = st.text(letters, min_size=1)
 row_strategy = st.builds(
     FrameCount,
     frame=st.integers(0, 2**53),
@@ -87,12 +88,12 @@ class TestEveryFormat:
     def test_interrupted_keeps_a_readable_partial_file(self, tmp_path, format, error):
         path = tmp_path / f"a.counts.{format}"
         path.write_text("of yesterday")
-        with pytest.raises(error), open_writer(path, format) as writer:
-            write_until(writer, 2345, error)
+        with pytest.raises(error), open_writer(path, format) as write_row:
+            write_until(write_row, many(2345), error)
         assert path.read_text() == "of yesterday"
-        assert writer.partial_path == tmp_path / f"a.counts.partial.{format}"
-        assert set(only(tmp_path)) == {path.name, writer.partial_path.name}
-        assert [row.frame for row in read_counts(writer.partial_path)] == list(range(2345))
+        partial = tmp_path / f"a.counts.partial.{format}"
+        assert set(only(tmp_path)) == {path.name, partial.name}
+        assert [row.frame for row in read_counts(partial)] == list(range(2345))
 
     def test_nothing_is_left_when_no_row_was_written(self, tmp_path, format):
         with pytest.raises(RuntimeError), open_writer(tmp_path / "a", format):
@@ -110,20 +111,23 @@ class TestEveryFormat:
 
     def test_full_disk_keeps_what_was_written(self, small_disk, format):
         path = small_disk / f"a.{format}"
-        with pytest.raises(OutputError) as caught, open_writer(path, format) as writer:
-            write_until(writer, 1_000_000)
+        rows = many(1_000_000)
+        with pytest.raises(OutputError) as caught, open_writer(path, format) as write_row:
+            write_until(write_row, rows)
+        n_written = next(rows).frame - 1
         assert str(caught.value).startswith(f"cannot write {path}: ")
-        assert caught.value.__notes__ == [f"kept so far: {writer.partial_path}"]
+        partial = small_disk / f"a.partial.{format}"
+        assert caught.value.__notes__ == [f"kept so far: {partial}"]
         assert not path.exists()
-        frames = [row.frame for row in read_counts(writer.partial_path)]
+        frames = [row.frame for row in read_counts(partial)]
         assert frames == list(range(len(frames)))
-        assert writer.rows - 1000 <= len(frames) <= writer.rows
+        assert n_written - 1000 <= len(frames) <= n_written
         assert len(frames) > 1000
 
     def test_a_reader_that_leaves(self, format):
         code = ("from crowdcount.results import FrameCount, open_writer\n"
-                f"with open_writer('-', {format!r}) as writer:\n"
-                "    for k in range(10 ** 7): writer.write(FrameCount(k, k / 25, 1.0, 0.0, 2.0))\n")
+                f"with open_writer('-', {format!r}) as write_row:\n"
+                "    for k in range(10 ** 7): write_row(FrameCount(k, k / 25, 1.0, 0.0, 2.0))\n")
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, cwd=PROJECT) as process:
             process.stdout.buffer.read(10)
@@ -135,8 +139,8 @@ class TestEveryFormat:
 
     def test_standard_output(self, format, tmp_path):
         code = ("from crowdcount.results import FrameCount, open_writer\n"
-                f"with open_writer('-', {format!r}) as writer:\n"
-                "    writer.write(FrameCount(3, 0.12, 1.5, 0.0, 2.0))\n")
+                f"with open_writer('-', {format!r}) as write_row:\n"
+                "    write_row(FrameCount(3, 0.12, 1.5, 0.0, 2.0))\n")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=PROJECT, check=True)
         (tmp_path / f"a.{format}").write_bytes(done.stdout)
         assert read_counts(tmp_path / f"a.{format}") == [FrameCount(3, 0.12, 1.5, 0.0, 2.0)]
@@ -183,10 +187,10 @@ class TestCsv:
         assert len(read_counts(tmp_path / "a.partial.csv")) == 2
 
     def test_every_row_is_in_the_file_at_once(self, tmp_path):
-        with open_writer(tmp_path / "a.csv", "csv") as writer:
+        with open_writer(tmp_path / "a.csv", "csv") as write_row:
             for n, row in enumerate(ROWS, start=1):
-                writer.write(row)
-                assert same(read_counts(writer.partial_path), ROWS[:n])
+                write_row(row)
+                assert same(read_counts(tmp_path / "a.partial.csv"), ROWS[:n])
 
     @pytest.mark.parametrize(("text", "said"), [
         ("", "line 1: expected a header with the columns frame, time_s, count, low, high and flags"),

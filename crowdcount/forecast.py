@@ -332,7 +332,7 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
     between_s = spacings_s[0]
     end_s = times_s[-1] + between_s
     length_s = end_s - times_s[0]
-    n_periods = math.ceil(length_s / period_s - 1e-6)
+    n_periods = max(1, math.ceil(length_s / period_s - 1e-6))
     if n_periods * steps > MOST_STEPS:
         raise DatasetError(f"expected {MOST_STEPS:,} steps at most, found {n_periods * steps:.3g} from "
                            f"{times_s[0]:g} to {times_s[-1]:g} s; correct these times, or choose a longer "
@@ -354,6 +354,9 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
         raise DatasetError(f"expected counts over at least {MIN_PERIODS} periods of {length_text(period_s)}, "
                            f"found {length_text(length_s)} of them; count more footage, or choose a shorter "
                            "--period")  # fmt: skip
+    if not is_open.any():
+        raise DatasetError("expected steps in which half of the periods or more have counts, found none; "
+                           "count the same hours of each period, or choose fewer --steps")  # fmt: skip
     if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
         if (usual_s := float(np.median(spacings_s))) > step_s:
             fit = max(2, int(period_s / usual_s))

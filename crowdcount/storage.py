@@ -177,7 +177,7 @@ def refuse_foreign(path: str | Path, columns: Collection[str], without: Collecti
     """OutputError where a table with these columns, and `without` others, would replace a CSV file that holds
     something else: labels that somebody wrote, or results of another kind, whose name was mistaken."""
     path = Path(path)
-    if path.suffix != ".csv" or not path.is_file():
+    if path.suffix.lower() != ".csv" or not path.is_file():
         return
     with path.open("rb") as file:
         header = file.readline(200).decode(errors="replace").strip()

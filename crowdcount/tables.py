@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,10 +90,11 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def number_in(text: str) -> float:
-    """`float(text)`, but that `1_0`, a slip of 1.0, is no number; ValueError."""
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
+    """`float(text)`; NaN for what is no number, as `1_0`, a slip of 1.0."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
 
 
 def _text(path: Path) -> str:

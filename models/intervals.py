@@ -58,6 +58,7 @@ def blocked_quantile(blocks: list[np.ndarray], level: float) -> float:
     Errors within a block are alike: a block has a bias of its own, so that the quantile over all scores
     covers fewer than `level` of the next block's frames. Here each block is covered by the others' quantile,
     and what that has to be multiplied with to cover `level` of all frames multiplies the quantile over all.
+    Where the others are too few for the level, their largest score stands in.
 
     blocks: scores of each block, two or more. Never less than `conformal_quantile` over all of them.
     """
@@ -66,7 +67,8 @@ def blocked_quantile(blocks: list[np.ndarray], level: float) -> float:
     over_all = conformal_quantile(np.concatenate(blocks), level)
     ratios = []
     for number, scores in enumerate(blocks):
-        others = conformal_quantile(np.concatenate(blocks[:number] + blocks[number + 1 :]), level)
+        rest = np.concatenate(blocks[:number] + blocks[number + 1 :])
+        others = min(conformal_quantile(rest, level), rest.max(initial=0.0))
         ratios.append(scores / others if others > 0 else np.where(scores > 0, np.inf, 0.0))
     return over_all * max(1.0, conformal_quantile(np.concatenate(ratios), level))
 

@@ -139,10 +139,7 @@ def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position]:
 
 
 def _share(text: str, where: str) -> float:
-    try:
-        value = number_in(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        value = math.nan
+    value = number_in(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= value <= 1:
         raise DatasetError(f"{where}: expected a share such as 0.3 or 30%, found {text[:40]!r}; correct it")
     return value

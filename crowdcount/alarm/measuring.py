@@ -261,10 +261,7 @@ def _read_csv(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFra
 
 
 def _number(text: str, where: str) -> float:
-    try:
-        value = number_in(text)
-    except ValueError:
-        value = math.nan
+    value = number_in(text)
     if not abs(value) <= LARGEST_FEATURE:
         raise DatasetError(f"{where}: expected a number, found {text.strip()[:40]!r}; correct it")
     return value

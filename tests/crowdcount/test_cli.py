@@ -329,11 +329,13 @@ class TestPlan:
     def test_labels_of_the_users_are_not_replaced(self, run, here):
         for labels in ("frame,count\n0,1\n", "frame,time_s,count\n0,0.0,1\n"):  # the latter of suggest
             (here / "street.counts.csv").write_text(labels)
-            for named in ("", " -o street.counts.csv"):
+            (here / "labels.CSV").write_text(labels)
+            for named, path in (("", "street.counts.csv"), (" -o street.counts.csv", "street.counts.csv"),
+                                (" -o labels.CSV", "labels.CSV")):  # fmt: skip
                 code, _, stderr = run(f"{COUNT}{named}")
                 assert code == 2
-                assert "counts.csv is there already and holds other columns than frame, time_s, co" in stderr
-                assert (here / "street.counts.csv").read_text() == labels
+                assert f"{path} is there already and holds other columns than frame, time_s, co" in stderr
+                assert (here / path).read_text() == labels
         (here / "street.counts.csv").unlink()
         for _ in range(2):
             assert run(f"{COUNT} -o street.counts.csv --end 2 -q")[0] == 0

@@ -543,6 +543,19 @@ def test_no_two_periods_in_a_row_cannot_be_learnt_from():
         forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
 
 
+def test_counts_of_one_time_are_too_few(tmp_path):
+    with pytest.raises(DatasetError, match=r"at least 4 periods of 1 d, found 0 s of them"):
+        forecast(load_series([write(tmp_path / "snapshot.csv", [3])]))
+
+
+def test_periods_that_have_no_step_in_common_cannot_be_forecast():
+    curves = np.full((9, 24), np.nan)
+    for k, curve in enumerate(curves):
+        curve[(5 * k) % 24 : (5 * k) % 24 + 4] = 1.0
+    with pytest.raises(DatasetError, match="half of the periods or more have counts, found none; count the"):
+        forecast(series_of(curves), steps=24)
+
+
 @pytest.mark.parametrize("text", ["", "s", "d", "fortnight", "0h", "0.0001s", "-1d", "1 d", "1w"])
 def test_wrong_periods_are_refused(text):
     with pytest.raises(DatasetError, match="a period is hour, day, week or"):

@@ -131,6 +131,11 @@ def test_an_address_that_is_none_is_refused_without_its_password(url):
     ("url", "told"),
     [
         ("http://me:se:cr@gate/a?x=1", "http://me:***@gate/a?x=1"),
+        ("rtsp://me:se/c?r#t@gate:554/live", "rtsp://me:***@gate:554/live"),
+        ("rtsp://me:1x#3@gate/live", "rtsp://me:***@gate/live"),
+        ("rtsp://me:secret@gate/live@2", "rtsp://me:***@gate/live@2"),
+        ("rtsp://gate:554/live@2", "rtsp://gate:554/live@2"),
+        ("rtsp://gate:554#live@2", "rtsp://gate:554#live@2"),
         ("http://gate/a?user=me&Password=se=c@r&x=1", "http://gate/a?user=me&Password=***&x=1"),
         ("rtsp://gate/user=me_password=s_e!_channel=1", "rtsp://gate/user=me_password=***_channel=1"),
         ("https://gate/live.m3u8?token=s3cr#t=1", "https://gate/live.m3u8?token=***#t=1"),

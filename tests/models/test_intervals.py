@@ -66,6 +66,17 @@ def test_blocked_quantile_covers_a_block_with_a_bias_of_its_own():
     assert 0.87 < np.mean(blocked) < 0.97
 
 
+def test_blocked_quantile_of_few_labels_covers_a_block_too():
+    """Ten labels promise 90 % over all, but those of the other blocks alone do not."""
+    rng = np.random.default_rng(2)
+    covered = []
+    for _ in range(2000):
+        *known, (bias, noise) = ((rng.normal(), rng.normal(0, 0.3, 2)) for _ in range(6))
+        quantile = blocked_quantile([np.abs(bias + noise) for bias, noise in known], 0.9)
+        covered.append(np.mean(np.abs(bias + noise) <= quantile))
+    assert 0.9 < np.mean(covered) < 0.96
+
+
 def test_blocked_quantile_of_alike_blocks_is_hardly_wider():
     rng = np.random.default_rng(1)
     scores = list(np.abs(rng.normal(0, 1, (5, 400))))

@@ -246,10 +246,7 @@ def _seconds(text: str, where: str) -> float:
 
 
 def _number(text: str, expected: str, least: float = -LARGEST) -> float:
-    try:
-        value = number_in(text)
-    except ValueError:
-        value = math.nan
+    value = number_in(text)
     if not least <= value <= LARGEST:
         raise DatasetError(f"{expected}, found {text.strip()[:40]!r}; correct the line")
     return value

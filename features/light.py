@@ -15,6 +15,7 @@ from .tones import DARK, SATURATED, ToneCurve, ToneMeter
 ROWS, COLUMNS, SAMPLES = 12, 16, 4
 #: A larger local change than this is no drift of the light but a person.
 LARGEST_DRIFT = 0.25
+_WHITE = (SATURATED,) * 3, (255,) * 3
 #: The darkest that light can be.
 _LEAST_GAIN = 0.05
 #: Noise is unusual beyond so many times what it was in the frames from which the scene was learnt: a crowd
@@ -86,10 +87,17 @@ class Light:
         return self.tones.applied(cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_16S), bound)
 
     def evened_out(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated."""
-        if self.tones is not None:
-            frame_bgr = self.tones.undone(frame_bgr)
-        return cv2.multiply(frame_bgr, self._inverse_factors, dtype=cv2.CV_8U)
+        """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated.
+
+        What is white in hardly more light than that stays white, as it may be any brighter.
+        """
+        before = frame_bgr if self.tones is None else self.tones.undone(frame_bgr)
+        evened = cv2.multiply(before, self._inverse_factors, dtype=cv2.CV_8U)
+        white = np.flatnonzero(cv2.inRange(frame_bgr, *_WHITE))
+        if len(white):
+            white = white[self.factors.reshape(-1, 3)[white].max(axis=1) < 1 + LARGEST_DRIFT]
+            evened.reshape(-1, 3)[white] = frame_bgr.reshape(-1, 3)[white]
+        return evened
 
 
 class LightMeter:

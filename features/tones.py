@@ -115,13 +115,22 @@ class ToneMeter:
         is_visible = (_LEVELS >= 0) & (_LEVELS <= 255)
         bent = np.abs(table - gains[:, None] * _LEVELS)[:, is_visible].max()
         is_better = left < _LEFT_BY_CURVE * left_by_gains and bent > _LEAST_BENT
-        return ToneCurve(table) if is_better and np.diff(table).min() > _LEAST_SLOPE else None
+        rises = np.diff(table[:, ~_IS_END]).min() > 0
+        return ToneCurve(_that_can_be_undone(table)) if is_better and rises else None
 
     def _line(self, channel, seen) -> tuple[float, float]:
         """Offset and slope: the medians over all pixels (3, n), and over the pairs."""
         seen, (darker, brighter, contrasts) = seen[channel], self._pairs[channel]
         slope = medians(((seen.take(brighter) - seen.take(darker)) / contrasts)[None])[0]
         return medians((seen - slope * self._empty[channel])[None])[0], slope
+
+
+def _that_can_be_undone(table) -> np.ndarray:
+    """The curves (3, 768), nowhere flatter than `_LEAST_SLOPE`, as a parabola may be for black or white."""
+    middle = 128 - _LOWEST
+    steps = np.diff(table, prepend=table[:, :1]).astype(np.float64)
+    rising = np.maximum(steps, _LEAST_SLOPE).cumsum(axis=1)
+    return (rising - rising[:, middle : middle + 1] + table[:, middle : middle + 1]).astype(np.float32)
 
 
 def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -502,6 +502,24 @@ class TestLight:
         assert overlap(segmenter.apply(lit(0.8, person)).mask, person) > 0.7
 
     @both_rates
+    def test_what_is_white_in_the_lights_of_all_pieces_is_no_foreground(self, rate):
+        """As a recorder that is triggered by motion puts them together."""
+        camera, lamp = Camera(), np.zeros((HEIGHT, WIDTH), bool)
+        lamp[20:90, 60:100] = True
+
+        def lit(gain):
+            image = camera(gain=gain)
+            image[lamp] = 255
+            return image
+
+        segmenter = learnt(rate, [lit(gain) for gain in (0.94, 1.06) for _ in range(20)])
+        for gain in (0.94, 1.06, 1.0):
+            for _ in range(look_step(rate)):
+                found = segmenter.apply(lit(gain))
+            assert found.flags == ()
+            assert found.mask.mean() < 0.01
+
+    @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()
         clip = [camera(gain=gain) for gain in np.linspace(0.65, 1.2, 60)]

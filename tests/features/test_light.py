@@ -51,7 +51,10 @@ class TestMeter:
     def test_what_is_hidden_or_changed_much_keeps_its_light(self, meter):
         assert (meter.measure(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).local == 1).all()
 
-    @pytest.mark.parametrize("tone", [lambda x: 0.8 * x + 38, lambda x: 255 * (x / 255) ** 0.85])
+    @pytest.mark.parametrize(
+        "tone",
+        [lambda x: 0.8 * x + 38, lambda x: 255 * (x / 255) ** 0.85, lambda x: 255 * (x / 255) ** 2],
+    )
     def test_haze_and_another_contrast_are_evened_out_despite_people(self, meter, tone):
         frame = seen(1.0, PEOPLE)
         light = meter.measure(tone(frame.astype(float)).round().astype(np.uint8))
@@ -147,6 +150,17 @@ class TestLight:
         cast = self.light([0.9] * 3).cast_on(np.full((HEIGHT, WIDTH, 3), 300, np.uint16))
         assert cast.dtype == np.uint8
         assert (cast == 255).all()
+
+    def test_white_in_more_light_stays_white(self):
+        """It may be any brighter: evened out, it would seem darker than white in the usual light."""
+        frame = self.FRAME.copy()
+        frame[:40], frame[40:60], frame[60:80] = 255, 252, (255, 255, 220)
+        evened = self.light([1.1] * 3).evened_out(frame)
+        assert (evened[:40] == 255).all()
+        assert (evened[40:60] == 252).all()
+        assert (evened[60:80] == (232, 232, 200)).all()
+        assert (evened[80:] == (45, 91, 182)).all()
+        assert (self.light([1.5] * 3).evened_out(frame)[:40] == 170).all()
 
     def test_differs_from_part_to_part(self):
         halves = np.where(np.arange(COLUMNS) < COLUMNS // 2, 1, 2)

@@ -15,21 +15,22 @@ from features.steadying import Steadier
 from .scene import Scene, scene_from
 from .shapes import HeightLine, Polygon, map_of
 
-#: Footage is reduced to at most so many rows before people are looked for in it.
-ESTIMATION_ROWS = 360
+#: Footage is brought to so many rows before people are looked for in it, enlarged to so many columns at most:
+#: what smooths masks takes height from people of a few pixels (docs/decisions/2026-11-22-person-height.md).
+ESTIMATION_ROWS, _ENLARGED_COLUMNS = 360, 1280
 #: With fewer frames there is no background to tell people from.
 MIN_ESTIMATION_FRAMES = 8
 
 
 def for_estimation(frame_bgr: np.ndarray) -> np.ndarray:
-    """What `estimate_scene` needs of a frame (H, W, 3) uint8: at most `ESTIMATION_ROWS` rows, a tenth of a
-    large frame's memory."""
+    """What `estimate_scene` needs of a frame (H, W, 3) uint8: `ESTIMATION_ROWS` rows, a tenth of a large
+    frame's memory."""
     height, width = frame_bgr.shape[:2]
-    scale = min(1.0, ESTIMATION_ROWS / height)
+    scale = min(ESTIMATION_ROWS / height, max(1.0, _ENLARGED_COLUMNS / width))
     if scale == 1:
         return frame_bgr
-    small_wh = (max(1, round(width * scale)), max(1, round(height * scale)))
-    return resized(frame_bgr, small_wh, cv2.INTER_AREA)
+    size_wh = (max(1, round(width * scale)), max(1, round(height * scale)))
+    return resized(frame_bgr, size_wh, cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
 
 
 def estimate_scene(
@@ -40,9 +41,9 @@ def estimate_scene(
     Parameters
     ----------
     frames_bgr : iterable of (H, W, 3) uint8
-        Frames spread over the footage, in order, reduced by `for_estimation` or not; 60 to 200 are enough,
-        and fewer than 8, black ones aside, give the typical camera. People are looked for in the whole
-        frame, whatever the ROI: heads often reach out of it.
+        Frames spread over the footage, in order, brought to size by `for_estimation` or not; 60 to 200 are
+        enough, and fewer than 8, black ones aside, give the typical camera. People are looked for in the
+        whole frame, whatever the ROI: heads often reach out of it.
     size_wh : (int, int)
         Width and height of the frames, pixels.
     polygons : polygons ((x, y), …), optional

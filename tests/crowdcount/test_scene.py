@@ -30,6 +30,8 @@ from crowdcount.scene.estimation import ESTIMATION_ROWS
 from crowdcount.scene.files import MALL_PERSON_HEIGHT
 from features.background import EmptyScene
 from features.perspective import TYPICAL_SLOPE
+from samples.scenes import random_spec
+from samples.simulation import Simulation
 
 SIZE = (160, 120)
 TRIANGLE = ((20.0, 100.0), (140.0, 100.0), (80.0, 10.0))
@@ -566,10 +568,23 @@ def walking(n_frames, size_wh, slope, intercept, rng):
 
 
 class TestEstimate:
-    def test_needs_at_most_so_many_rows_of_a_frame(self):
-        assert for_estimation(np.zeros((1080, 1920, 3), np.uint8)).shape == (ESTIMATION_ROWS, 640, 3)
-        small = np.zeros((350, 600, 3), np.uint8)
-        assert for_estimation(small) is small
+    def test_needs_so_many_rows_of_a_frame(self):
+        for height, width in ((1080, 1920), (120, 160), (20, 1200), (5, 2000)):
+            found = for_estimation(np.zeros((height, width, 3), np.uint8))
+            assert found.shape[0] == ESTIMATION_ROWS or found.shape[1] == max(width, 1280)
+            assert found.shape[1] / found.shape[0] == pytest.approx(width / height, rel=0.05)
+            assert for_estimation(found) is found
+
+    @pytest.mark.parametrize("seed", [7102, 7103])
+    def test_people_of_a_few_pixels_lose_no_height(self, seed):
+        spec = replace(random_spec(seed, setting="plaza", size_wh=(160, 120), n_frames=60), fps=1.0)
+        simulation = Simulation(spec)
+        frames = [frame.image_bgr for frame in simulation.frames()]
+        line = estimate_scene(frames, spec.size_wh, simulation.roi_polygons).line
+        slope, intercept = simulation.height_line
+        for row in (60, 110):
+            found, true = line.slope * row + line.intercept, slope * row + intercept
+            assert abs(np.log(found / true)) < 0.12
 
     def test_finds_the_heights_at_any_resolution(self):
         size_wh = (640, 480)

@@ -5,7 +5,6 @@ Labeled Data", NIPS 2016 (the paper below).
 """
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -24,6 +23,7 @@ from sklearn.utils.validation import (
 
 from .kernels import Expansion, Kernel, evaluate
 from .labels import check_labels
+from .parameters import check_integers, check_numbers
 
 STARTS = ("semi-supervised", "standard", "k-nn", "proportions", "experts")
 KERNELS = ("linear", "poly", "rbf")
@@ -380,14 +380,8 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
         return Kernel.resolve(self.kernel, given, X.shape[1])
 
     def _check_parameters(self):
-        for name, low in (("C", 0), ("tol", 0), ("solver_tol", 0)):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and np.isfinite(value) and value > low):
-                raise ValueError(f"expected a finite {name} > {low}, got {value!r}")
-        for name in ("n_neighbors", "max_iter"):
-            value = getattr(self, name)
-            if not (isinstance(value, Integral) and value >= 1):
-                raise ValueError(f"expected an integer {name} >= 1, got {value!r}")
+        check_numbers(self, C="> 0", tol="> 0", solver_tol="> 0")
+        check_integers(self, n_neighbors=1, max_iter=1)
         if self.start not in STARTS:
             raise ValueError(f"expected a start among {', '.join(STARTS)}, got {self.start!r}")
         if self.keep_certain not in (True, False, None):

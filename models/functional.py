@@ -5,7 +5,6 @@ Convolution" (the paper below).
 """
 
 import warnings
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from .kernels import Expansion, Kernel
+from .parameters import check_integers, check_numbers
 from .proximal import HuberLoss, InsensitiveLoss, SquareLoss, solve_dual
 
 LOSSES = {"square": (2,), "huber": (1, 2), "epsilon_insensitive": (2, np.inf)}
@@ -222,15 +222,8 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"expected a representation among {known}, got {self.representation!r}")
         if self.representation == "eigenbasis" and self.loss != "square" and self.p != 2:
             raise ValueError(f"the eigenbasis knows p = 2 only, not {self.p!r}: take splines")
-        for name, low in (("lam", "> 0"), ("kappa", "> 0"), ("tol", "> 0"), ("epsilon", ">= 0")):
-            value = getattr(self, name)
-            positive = isinstance(value, Real) and np.isfinite(value) and value >= 0
-            if not positive or (value == 0 and name != "epsilon"):
-                raise ValueError(f"expected a finite {name} {low}, got {value!r}")
-        for name in ("rank", "max_iter"):
-            value = getattr(self, name)
-            if not (isinstance(value, Integral) and value >= 1) and not (name == "rank" and value is None):
-                raise ValueError(f"expected an integer {name} >= 1, got {value!r}")
+        check_numbers(self, lam="> 0", kappa="> 0", tol="> 0", epsilon=">= 0")
+        check_integers(self, optional=("rank",), rank=1, max_iter=1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ Source: J. Cavazza and V. Murino, "Active Regression with Adaptive Huber Loss" (
 import warnings
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from .graphs import neighbor_laplacian
 from .kernels import DUAL_ROWS, Expansion, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
 from .labels import check_labels, check_rows
 from .objective import FeatureRows, Manifold, Minimizer, Objective
+from .parameters import check_integers, check_numbers
 from .pruning import Refinements, refine
 
 CERTIFIED = 1e-8  # what `optimality_` promises
@@ -296,19 +297,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         return evaluate(self.expansions_, X)
 
     def _check_parameters(self):
-        for name, low in (("lam", "> 0"), ("gamma", ">= 0")):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and np.isfinite(value) and value >= 0):
-                raise ValueError(f"expected a finite {name} {low}, got {value!r}")
-        if self.lam == 0:
-            raise ValueError("expected lam > 0, got 0: without it the minimizer need not be unique")
-        for name, least in (("n_refinements", 0), ("n_neighbors", 1)):
-            value = getattr(self, name)
-            if not (isinstance(value, Integral) and value >= least):
-                raise ValueError(f"expected an integer {name} >= {least}, got {value!r}")
-        landmarks = self.n_landmarks
-        if landmarks is not None and not (isinstance(landmarks, Integral) and landmarks >= 1):
-            raise ValueError(f"expected an integer n_landmarks >= 1 or None, got {landmarks!r}")
+        check_numbers(self, lam="> 0", gamma=">= 0")
+        check_integers(self, optional=("n_landmarks",), n_refinements=0, n_neighbors=1, n_landmarks=1)
         if self.delta_xi != "auto" and not (isinstance(self.delta_xi, Real) and self.delta_xi > 0):
             raise ValueError(f'expected a delta_xi > 0 or "auto", got {self.delta_xi!r}')
         if self.between_views not in ("full", "diagonal", None):

@@ -4,7 +4,7 @@ Source: J. Zhu, S. C. H. Hoi and M. R. Lyu, "Robust Regularized Kernel Regressio
 """
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .finite_newton import CERTIFIED, RobustLoss, RobustObjective
 from .kernels import DUAL_ROWS, Expansion, Kernel, evaluate
 from .labels import check_labels
+from .parameters import check_integers, check_numbers
 
 LOSSES = ("huber", "huber_epsilon_insensitive")
 
@@ -124,11 +125,7 @@ class RobustKernelRegressor(RegressorMixin, BaseEstimator):
     def _check_parameters(self):
         if self.loss not in LOSSES:
             raise ValueError(f"expected a loss of {LOSSES}, got {self.loss!r}")
-        if not (isinstance(self.lam, Real) and 0 < self.lam < np.inf):
-            raise ValueError(f"expected a finite lam > 0, got {self.lam!r}")
+        check_numbers(self, lam="> 0", epsilon=">= 0")
+        check_integers(self, max_iter=1)
         if not (isinstance(self.switch, Real) and self.switch > 0):
             raise ValueError(f"expected a switch > 0, got {self.switch!r}")
-        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
-            raise ValueError(f"expected a finite epsilon >= 0, got {self.epsilon!r}")
-        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
-            raise ValueError(f"expected an integer max_iter >= 1, got {self.max_iter!r}")

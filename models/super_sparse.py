@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .kernels import Derivatives, Kernel, pulled
+from .parameters import check_integers, check_numbers
 from .selection import SELECTIONS, select_rows
 
 HALVINGS = 10  # of a step tried at most, until it lowers the objective
@@ -338,16 +338,8 @@ class SuperSparseRegressor(RegressorMixin, BaseEstimator):
         return self.similarity_.matrix(X, self.prototypes_) @ self.coef_ + self.intercept_
 
     def _check_parameters(self):
-        for name, least in (("n_prototypes", 1), ("max_iter", 0)):
-            value = getattr(self, name)
-            if not (isinstance(value, Integral) and value >= least):
-                raise ValueError(f"expected an integer {name} >= {least}, got {value!r}")
-        for name in ("lam", "step"):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and np.isfinite(value) and value > 0):
-                raise ValueError(f"expected a finite {name} > 0, got {value!r}")
-        if not (isinstance(self.tol, Real) and self.tol >= 0):
-            raise ValueError(f"expected a tol >= 0, got {self.tol!r}")
+        check_integers(self, n_prototypes=1, max_iter=0)
+        check_numbers(self, lam="> 0", step="> 0", tol=">= 0")
         if isinstance(self.start, str) and self.start not in SELECTIONS:
             raise ValueError(f"expected a start among {list(SELECTIONS)} or an array, got {self.start!r}")
         if self.solver not in ("auto", "joint", "one-by-one"):

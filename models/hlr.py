@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .graphs import neighbor_laplacian
-from .kernels import DUAL_ROWS, Expansion, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
+from .kernels import DUAL_ROWS, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
 from .labels import check_labels, check_rows
 from .objective import FeatureRows, Manifold, Minimizer, Objective
 from .parameters import check_integers, check_numbers
@@ -268,15 +268,9 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         self.expansions_ = []
         for a, view in enumerate(views):
             part, place = (maps[0], places[0]) if merged else (maps[a], places[a])
-            coefficients = part.support_coefficients(refinements.minimizer.theta[place])
-            self.expansions_.append(
-                Expansion(
-                    view.columns,
-                    view.kernel,
-                    rows[part.support][:, view.columns],
-                    coefficients * (view.weight**2 if merged else view.weight),
-                )
-            )
+            landmarks = part.landmark_map(view.kernel, rows[:, view.columns])
+            theta = (view.weight**2 if merged else view.weight) * refinements.minimizer.theta[place]
+            self.expansions_.append(landmarks.expansion(view.columns, theta))
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
         self.optimality_ += self._rounding(rows[: len(labels)], y, refinements.minimizer, weights)
         return refinements

@@ -338,12 +338,6 @@ class NumericalMap:
         """The map of any rows that this one extends to; `rows` (n, d) are those it was factored from."""
         return LandmarkMap(kernel, rows[self.support], self.triangle)
 
-    def support_coefficients(self, coefficients: np.ndarray) -> np.ndarray:
-        """Weights b (rank,) of the pivot rows, with sum_p k(z, x_p) b_p = phi(z).coefficients."""
-        from scipy.linalg import solve_triangular
-
-        return solve_triangular(self.triangle, coefficients, lower=True, trans="T")
-
 
 @dataclass(frozen=True, eq=False)
 class LandmarkMap:

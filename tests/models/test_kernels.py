@@ -65,8 +65,7 @@ def test_the_numerical_map_reproduces_the_kernel_at_its_rank(name, rank):
     assert features.shape == (12, rank)
     np.testing.assert_allclose(features @ features.T, kernel.matrix(rows, rows), atol=1e-12)
     coefficients = RANDOM.normal(size=rank)
-    weights = numerical.support_coefficients(coefficients)
-    expansion = Expansion(np.arange(4), kernel, rows[numerical.support], weights)
+    expansion = numerical.landmark_map(kernel, rows).expansion(np.arange(4), coefficients)
     np.testing.assert_allclose(evaluate([expansion], rows), features @ coefficients, atol=1e-9)
 
 

@@ -73,16 +73,11 @@ class CountPredictor:
     def mixed_with(self, other: "CountPredictor", share: float) -> "CountPredictor":
         """The function (1 - share) * self + share * other of the same standardised columns.
 
-        ValueError when those differ.
+        ValueError when those differ, or the share does not lie between 0 and 1.
         """
         _check_same_rows(self, other)
-        expansions = tuple(
-            replace(part, coefficients=weight * part.coefficients)
-            for predictor, weight in ((self, 1 - share), (other, share))
-            for part in predictor.expansions
-        )
-        center = (1 - share) * self.center + share * other.center
-        return replace(self, center=center, expansions=expansions)
+        one, two = self.scaled(1 - share), other.scaled(share)
+        return replace(self, center=one.center + two.center, expansions=one.expansions + two.expansions)
 
     def scaled(self, scale: float) -> "CountPredictor":
         """The function scale * self; ValueError unless the scale is positive."""

@@ -69,6 +69,9 @@ def test_a_mixture_of_two_predictors(street):
     np.testing.assert_allclose(mixture.values(X), 0.4 * one.values(X) + 0.6 * other.values(X))
     restored = CountPredictor.from_arrays(*mixture.to_arrays())
     np.testing.assert_array_equal(restored.predict(X), mixture.predict(X))
+    for share in (0, 1):
+        with pytest.raises(ValueError, match="positive scale"):
+            one.mixed_with(other, share)
 
 
 def test_predictors_of_other_rows_do_not_mix(street):

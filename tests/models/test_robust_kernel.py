@@ -150,6 +150,14 @@ def test_where_single_precision_does_not_do_factors_are_double(rows_and_labels, 
     assert objective._system._precision == (np.float32 if is_single else np.float64)
 
 
+def test_steps_of_single_precision_that_hardly_help_are_followed_by_double_ones(rows_and_labels):
+    """Of close rows that come six times each, each further step takes off only a part of the gradient."""
+    X, y = (np.concatenate([part] * 6) for part in rows_and_labels)
+    model = RobustKernelRegressor(kernel_params={"gamma": 0.005}, lam=1e-6, switch=np.inf, max_iter=100)
+    assert model.fit(X, y).optimality_ <= 1e-8
+    assert model.n_iter_ <= 20
+
+
 def test_bordered_systems_equal_fresh_ones():
     random = np.random.default_rng(0)
     root = random.normal(size=(60, 60))

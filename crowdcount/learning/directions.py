@@ -60,7 +60,7 @@ def track_speeds(dataset: Dataset, axis: np.ndarray, rate: float) -> list[np.nda
     """Speeds (k,) of the people of each frame along an axis (2,), in heights of their box per second.
 
     From the first to the last place of the box's centre within `TRACKED_S` before and after; 0 for a person
-    who is seen in no other frame then. None for frames that are not annotated.
+    who is seen in no other frame then, or whose box has no height. None for frames that are not annotated.
     """
     reach = max(1, round(TRACKED_S * rate))
     tracks = {}

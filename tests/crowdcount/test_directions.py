@@ -55,6 +55,15 @@ class TestLabels:
             track_speeds(dataset, np.array([0.0, 1.0]), RATE), [[0.0, -1.0]] * 20, atol=1e-12
         )
 
+    def test_boxes_without_height_have_no_speed(self):
+        dataset = tracked(lambda k: (50 + 2 * k, 100), lambda k: (200 - 2 * k, 100))
+        for boxes in dataset.boxes[5:8]:
+            boxes[0, 3] = 0.0
+        expected = np.tile([0.5, -0.5], (20, 1))
+        expected[5:8, 0] = 0.0
+        speeds = track_speeds(dataset, np.array([1.0, 0.0]), RATE)
+        np.testing.assert_allclose(speeds, expected, atol=1e-12)
+
     def test_who_stands_or_walks_across_belongs_to_neither(self):
         dataset = tracked(
             lambda k: (50 + 2 * k, 100),

@@ -98,6 +98,17 @@ def test_a_camera_slower_than_it_states_is_looked_at_in_time():
     assert gaps.max() < 0.25
 
 
+@pytest.mark.parametrize("every", [1, 2])
+def test_glimpses_begin_and_end_nine_frames_behind_when_that_is_told(every):
+    """Of whoever is fewer frames ahead, so that all glimpse the same."""
+    turns, glimpsed = Turns(4 * every, every), []
+    for index in range(0, 100 * every, every):
+        turns.look_closely(index, 20 * every <= index < 50 * every)
+        if turns.is_before(index):
+            glimpsed.append(index // every)
+    assert glimpsed == [31, 35, 39, 43, 47, 51, 55]
+
+
 def arriving(n, rate, seen):
     """The numbers of frames at their times; `seen` is told each when it comes."""
     for k in range(n):

@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.edges import QUANTITIES, edge_features, minkowski_dimension
+from features.edges import QUANTITIES, REACH, edge_features, minkowski_dimension
 from features.geometry import Figures
 
 NAMES = [quantity.name for quantity in QUANTITIES]
@@ -60,6 +60,16 @@ class TestEdges:
         mask[40:80, 40:90] = True
         flat = np.full(SHAPE, 90, np.uint8)
         assert not any(measure(flat, mask, make_geometry(32.0, shape=SHAPE)).values())
+
+    @pytest.mark.parametrize(("distance", "joins"), [(0, True), (REACH - 1, True), (REACH + 1, False)])
+    def test_weak_edges_join_strong_ones_within_reach_alone(self, make_geometry, distance, joins):
+        """An edge along a row whose left part is strong and whose right part is weak."""
+        grey = np.full(SHAPE, 90, np.uint8)
+        grey[64:, :60], grey[64:, 60:] = 150, 115
+        mask = np.zeros(SHAPE, bool)
+        mask[40:90, 60 + distance : 110] = True
+        values = measure(grey, mask, make_geometry(32.0, shape=SHAPE))
+        assert values["edges"] == (pytest.approx((50 - distance) / 32, abs=2 / 32) if joins else 0)
 
     def test_faint_noise_is_no_edge(self, make_geometry):
         noise = np.random.default_rng(0).normal(100, 2, SHAPE)

@@ -64,8 +64,10 @@ def test_sorting_solves_the_linear_program_as_scipy_does(seed, n, scale, positiv
     if rounded:  # ties, and margins of 0 and 1
         margins = margins.round()
     costs = np.ones(n) if even_costs else random.uniform(0.1, 5, n)
-    u = beta_svm.doubt(margins, costs, random.uniform(0, 1, n))
+    before = random.uniform(0, 1, n)
+    u = beta_svm.doubt(margins, costs, before)
     assert ((u >= 0) & (u <= 1)).all()
+    np.testing.assert_array_equal(u[margins == 0], before[margins == 0])
     size = 1 + (costs * np.abs(margins)).sum()
     assert abs(costs @ (u * margins)) <= 1e-10 * size
     if n:

@@ -227,6 +227,18 @@ def test_a_hopelessly_scaled_problem_says_so(rows_and_labels):
         HuberLossRegressor(**QUADRATIC, lam=1e-10, gamma=0, solver="dual").fit(X * 1e4 + 1e5, y)
 
 
+@pytest.mark.parametrize("n_landmarks", [None, 100])
+def test_what_rounding_makes_of_the_sum_of_kernel_values_is_part_of_the_violation(n_landmarks):
+    """In its features the fit is exact; the sum that predicts has huge coefficients of either sign."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3))
+    y = np.sin(X[:, 0]) + X[:, 1] + random.normal(size=300)
+    settings = {"kernel": "rbf", "kernel_params": {"gamma": 0.01}, "gamma": 0, "n_landmarks": n_landmarks}
+    assert HuberLossRegressor(**settings, lam=1e-3).fit(X, y).optimality_ <= 1e-8
+    with pytest.warns(ConvergenceWarning, match="too ill-conditioned; raise lam"):
+        HuberLossRegressor(**settings, lam=1e-14).fit(X, y)
+
+
 def test_values_that_overflow_are_refused(rows_and_labels):
     X, y = rows_and_labels
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="scale the columns of X"):

@@ -1,5 +1,6 @@
 """docs/features.md and docs/formats.md name everything that there is."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 from crowdcount.arrays import load_arrays
 from crowdcount.model import CounterModel
 from crowdcount.pipeline import ALL_QUANTITIES, ANY_SCENE_QUANTITIES, GRIDS
-from crowdcount.results import COLUMNS, FORMATS
+from crowdcount.results import COLUMNS, FORMATS, UNRELIABLE
 from crowdcount.scene import Scene, load_scene, scene_from
 from features.schema import VIEWS
 from models import CountRegressor, HuberLossRegressor
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-FLAGS = ("undecodable", "resized", "learning", "light_change", "camera_moved", "outside_training_range")
+PROJECT = Path(__file__).resolve().parent.parent
+DOCS = PROJECT / "docs"
+#: Modules that make flags: of what is seen in a frame, and of what else is told of it.
+SEEN = ("features/*.py", "crowdcount/pipeline.py")
+TOLD = ("crowdcount/counting.py", "crowdcount/video/*.py")
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +36,32 @@ def rows_of(text):
     """Cells of every line of every table."""
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row] for row in rows]
+
+
+def flags_described(text):
+    """First cells of the table of flags."""
+    table = re.search(r"^\| flag \|.*?\n\n", text, re.DOTALL | re.MULTILINE)[0]
+    return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+
+
+def flags_made(*patterns):
+    """Words that modules make flags of: alone in a tuple, keys of what is found, or why a scene is learnt."""
+    words = set()
+    for path in (path for pattern in patterns for path in PROJECT.glob(pattern)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Tuple(elts=[ast.Constant(value=str(word))]):
+                    words.add(word)
+                case ast.Assign(targets=[ast.Name(id="found")], value=ast.Dict(keys=keys)):
+                    words.update(key.value for key in keys)
+                case ast.Assign(targets=[ast.Attribute(attr="_learning_for")], value=ast.Constant(str(word))):
+                    words.add(word)
+    return words
+
+
+def test_flags_are_found_where_they_are_made():
+    assert flags_made(*SEEN) == {*UNRELIABLE, "vehicle"}
+    assert flags_made(*TOLD) == {"undecodable", "resized", "outside_training_range", "uncertain_height"}
 
 
 class TestFeatures:
@@ -60,14 +90,16 @@ class TestFeatures:
         n_regions = sum(rows * columns for rows, columns in GRIDS)
         assert f"{n_regions} · {len(ALL_QUANTITIES)} = {n_regions * len(ALL_QUANTITIES)}" in features_text
         assert f"| {len(ANY_SCENE_QUANTITIES)} per cell |" in features_text
-        for flag in FLAGS[2:5]:
-            assert f"| `{flag}` |" in features_text
+        flags = flags_made(*SEEN)
+        assert sorted(flags_described(features_text)) == sorted(flags)
 
 
 class TestFormats:
     def test_counts(self, formats_text):
         columns = {name for first, *_ in rows_of(formats_text) for name in re.findall(r"`(\w+)`", first)}
-        assert {*COLUMNS, *FORMATS, *FLAGS, "time"} <= columns
+        assert {*COLUMNS, *FORMATS, "time"} <= columns
+        flags = flags_made(*SEEN, *TOLD)
+        assert sorted(flags_described(formats_text)) == sorted(flags)
 
     def test_model(self, formats_text, tmp_path):
         rows = np.random.default_rng(0).uniform(0, 1, (12, 4))

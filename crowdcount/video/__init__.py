@@ -34,7 +34,6 @@ from pathlib import Path
 
 from ..errors import OutputError, VideoError
 from ..storage import input_errors, is_utf8, same_file
-from .ahead import read_ahead
 from .capture import silence_opencv
 from .files import FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
@@ -56,7 +55,6 @@ __all__ = [
     "is_camera",
     "open_source",
     "parse_position",
-    "read_ahead",
     "refuse_among_images",
     "spread",
     "without_password",

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdcount.errors import VideoError
-from crowdcount.video import Position, open_source, parse_position, read_ahead
+from crowdcount.video import Position, open_source, parse_position
+from crowdcount.video.ahead import read_ahead
 from tests.crowdcount.numbered_frames import (
     assert_numbered,
     damage,

@@ -9,7 +9,8 @@ from functools import partial
 import pytest
 
 from crowdcount.errors import NoFrameError, VideoError
-from crowdcount.video import open_source, read_ahead
+from crowdcount.video import open_source
+from crowdcount.video.ahead import read_ahead
 from tests.crowdcount.numbered_frames import summary, write_video
 
 

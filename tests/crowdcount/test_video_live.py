@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from crowdcount.errors import VideoError
-from crowdcount.video import Position, live, open_source, read_ahead, without_password
+from crowdcount.video import Position, live, open_source, without_password
+from crowdcount.video.ahead import read_ahead
 from tests.crowdcount.numbered_frames import (
     SIZE_WH,
     assert_numbered,

@@ -317,8 +317,10 @@ class _Batch:
         folder = self._catalogue.begin(result)
         case.job = job = replace(job, work=str(folder), result=str(result))
         if case.cuts:
-            wanted = sorted({frame for cut in case.cuts for frame in (cut.start, *cut.kept)})
-            self._ready.appendleft((case, task_of(work.sample, job=job, wanted=wanted), self._cut))
+            starts = sorted({cut.start for cut in case.cuts})
+            kept = sorted({frame for cut in case.cuts for frame in cut.kept})
+            task = task_of(work.sample, job=job, starts=starts, kept=kept)
+            self._ready.appendleft((case, task, self._cut))
         else:
             self._cut(case, None)
 

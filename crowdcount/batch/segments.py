@@ -99,12 +99,13 @@ def segments(cuts: list[Cut], landmarks: list[Landmark] | None) -> list[Segment]
     cuts : list of Cut
         See `seams`.
     landmarks : list of Landmark or None
-        Of the frames that `cuts` name; None: the video cannot be cut.
+        Of the frames that `cuts` name; None: the video cannot be cut. Nothing is cut where the start has
+        none, and no frame is learnt from that has none.
     """
     found = {landmark.frame: landmark for landmark in landmarks or ()}
     cuts = [cut for cut in cuts if cut.start in found]
     firsts = [0, *(cut.first for cut in cuts)]
     starts = [None, *(found[cut.start] for cut in cuts)]
     ends = [*firsts[1:], None]
-    kept = [(), *(tuple(found[frame] for frame in cut.kept) for cut in cuts)]
+    kept = [(), *(tuple(found[frame] for frame in cut.kept if frame in found) for cut in cuts)]
     return [Segment(k, *part) for k, part in enumerate(zip(firsts, starts, ends, kept, strict=True))]

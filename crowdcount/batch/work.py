@@ -23,7 +23,7 @@ from ..overview import Overview
 from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
-from ..video import DEFAULT_FPS, Landmark, open_source
+from ..video import DEFAULT_FPS, Landmark, VideoSource, open_source
 from .containers import creation_time
 from .segments import Segment
 from .worker import Report
@@ -122,30 +122,45 @@ def examine(path: str, timezone: str | None, report: Report) -> dict:
     }
 
 
-def sample(job: Job, wanted: list[int], report: Report) -> list[Landmark] | None:
+def sample(job: Job, starts: list[int], kept: list[int], report: Report) -> list[Landmark] | None:
     """Keep what all segments of a video share: its scene, and frames of it to learn the empty scene from.
+
+    Parameters
+    ----------
+    job : Job
+    starts, kept : list of int
+        Numbers of the frames where segments may start, and of those that they learn from; increasing.
 
     Returns
     -------
     list of Landmark or None
-        Where passes can start, for the frame numbers `wanted`; None where the video cannot be cut.
+        Of these frames, without starts that do not decode or come just behind such frames: a damaged end
+        belongs to the segment before it. None where the video cannot be cut.
     """
-    kept, kept_scene = Path(job.work, "sample.npz"), Path(job.work, "scene.npz")
+    file, scene_file = Path(job.work, "sample.npz"), Path(job.work, "scene.npz")
     try:
-        load_scene(kept_scene)
-        _, meta = load_arrays(kept, "sample", _SAMPLE_VERSION, BatchError)
+        load_scene(scene_file)
+        _, meta = load_arrays(file, "sample", _SAMPLE_VERSION, BatchError)
     except (BatchError, SceneError):  # they are not there yet, or damaged
         model = _model(job.model, job.model_digest)
         with open_source(job.path, tick=lambda: report(0, None)) as source:
-            landmarks = source.landmarks(wanted)
+            landmarks = _landmarks(source, starts, kept)
             overview = Overview(source, choose_scene(_scene(job.scene, job.scene_digest), model))
             rate = source.info.rate / job.every
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
-        overview.scene.save(kept_scene)
+        overview.scene.save(scene_file)
         places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]
         meta = {"landmarks": places}
-        save_arrays(kept, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, meta)
+        save_arrays(file, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, meta)
     return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]
+
+
+def _landmarks(source: VideoSource, starts: list[int], kept: list[int]) -> list[Landmark] | None:
+    found = source.landmarks(sorted({*starts, *kept}))
+    if found is None:
+        return None
+    reached = source.reached([mark for mark in found if mark.frame in starts])
+    return [mark for mark in found if mark.frame not in starts or mark in reached]
 
 
 def count(job: Job, segment: Segment, report: Report) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from ..errors import VideoError
+from ..errors import NoFrameError, VideoError
 from ..storage import input_errors
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
@@ -34,6 +34,7 @@ from .source import (
 
 _FAILURES_AT_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an MP4
 _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
+_FAILURES_TO_AN_IMAGE = 1_000  # failed grabs in a row on the way to a single frame
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
@@ -193,17 +194,27 @@ class FileSource(VideoSource):
         if len(marks) < len(indices):  # the last frames are no landmarks
             yield from super()._picked(indices[len(marks) :], marks[-1])
 
+    def reached(self, marks: Iterable[Landmark]) -> list[Landmark]:
+        self._check_open()
+        with self._video() as capture:
+            return [mark for mark, is_reached in _visited(capture, marks, 0) if is_reached]
+
     def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
         self._check_open()
-        here = -1  # number of the frame that was decoded last
         with self._video() as capture:
-            for mark in marks:
-                if (here >= mark.key and _advance(capture, mark.stamp_s)) or _seek(capture, mark.stamp_s):
-                    here = mark.frame
-                    yield self._frame(here, mark.stamp_s, capture.image()).image_bgr
+            for mark, is_reached in _visited(capture, marks, _FAILURES_TO_AN_IMAGE):
+                if is_reached:
+                    yield self._frame(mark.frame, mark.stamp_s, capture.image()).image_bgr
                 else:
-                    here = -1
-                    yield from super().images([mark])
+                    yield self._image_in_order(mark)
+
+    def _image_in_order(self, mark: Landmark) -> np.ndarray | None:
+        """The image of a landmark that no seek led to: all before it is decoded, unless the seek is right and
+        the frame is damaged."""
+        if self._packet_behind(mark.stamp_s, mark.stamp_s) is None:
+            with suppress(NoFrameError):  # no frame from there on decodes
+                return next(super().images([mark]))
+        return None
 
     def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
         found = start
@@ -247,13 +258,17 @@ class FileSource(VideoSource):
 
         Where recordings were put together as they are, times come again, and a seek ends in any of them.
         """
-        last_s, last = packets.stamp_s(), packets.image()
+        found = self._packet_behind(stamp_s, packets.stamp_s())
+        return found is not None and np.array_equal(found, packets.image())
+
+    def _packet_behind(self, sought_s: float, stamp_s: float) -> np.ndarray | None:
+        """The packet with a stamp (s), (1, n) uint8, that a seek to one before or to its own comes to."""
         with self._packets() as sought:
-            sought.go_to(max(stamp_s - 1, 0))
+            sought.go_to(max(sought_s - 1, 0))
             while sought.grab():
-                if sought.stamp_s() == last_s:
-                    return np.array_equal(sought.image(), last)
-        return False
+                if sought.stamp_s() == stamp_s:
+                    return sought.image()
+        return None
 
     def _packets_in_order(self, packets: Capture) -> Iterator[tuple[float, bool]]:
         """Time stamp (s) of each frame in order, and whether it is a key frame, from the packets, but for the
@@ -307,20 +322,43 @@ def _stamps(capture: Capture) -> Iterator[float | None]:
             yield None
 
 
-def _seek(capture: Capture, stamp_s: float) -> bool:
-    """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
+def _visited(
+    capture: Capture, marks: Iterable[Landmark], most_failures: int
+) -> Iterator[tuple[Landmark, bool]]:
+    """Go to landmarks in increasing order; each, and whether it was met and is ready to be retrieved.
+
+    Frames between two of them that a seek to the later one would decode anew are decoded once.
+    """
+    here = -1  # number of the frame that was decoded last
+    for mark in marks:
+        is_met = here >= mark.key and _advance(capture, mark.stamp_s, most_failures)
+        is_met = is_met or _seek(capture, mark.stamp_s, most_failures)
+        here = mark.frame if is_met else -1
+        yield mark, is_met
+
+
+def _seek(capture: Capture, stamp_s: float, most_failures: int = 0) -> bool:
+    """Go to the frame with exactly this stamp, ready to be retrieved; False if it is not met.
+
+    Who reads on behind it, and numbers the frames, takes no failed grab on the way: it may announce a gap
+    behind the frame, see `numbering`.
+    """
     for earlier_s in (1, 10, 100):
         capture.go_to(max(stamp_s - earlier_s, 0))
-        if _advance(capture, stamp_s):
+        if _advance(capture, stamp_s, most_failures):
             return True
     return False
 
 
-def _advance(capture: Capture, stamp_s: float) -> bool:
-    """Grab up to the frame with exactly this stamp, ready to be retrieved; False if it is not met."""
-    here_s = -math.inf
-    while here_s < stamp_s and capture.grab():
-        here_s = capture.stamp_s()
+def _advance(capture: Capture, stamp_s: float, most_failures: int = 0) -> bool:
+    """Grab up to the frame with exactly this stamp, ready to be retrieved; False if it is not met, or after
+    more failed grabs in a row."""
+    here_s, failures = -math.inf, 0
+    while here_s < stamp_s and failures <= most_failures:
+        if capture.grab():
+            here_s, failures = capture.stamp_s(), 0
+        else:
+            failures += 1
     return here_s == stamp_s
 
 

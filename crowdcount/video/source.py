@@ -151,6 +151,13 @@ class VideoSource(ABC):
         self._check_open()
         return None
 
+    def reached(self, marks: Iterable[Landmark]) -> list[Landmark]:
+        """Those of landmarks in increasing order from which passes start at once. Others do not decode, or
+        come just behind such frames: passes from there decode all before them, if there is one at all.
+        """
+        self._check_open()
+        return list(marks)
+
     def images(self, marks: Iterable[Landmark]) -> Iterator[np.ndarray | None]:
         """The images (H, W, 3) uint8 of landmarks in increasing order; None for one that does not decode.
 

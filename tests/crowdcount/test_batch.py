@@ -36,6 +36,7 @@ from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.results import FrameCount
 from crowdcount.scene import load_scene
+from tests.crowdcount.numbered_frames import blank
 
 PROJECT = Path(__file__).resolve().parents[2]
 CLIPS = Path(__file__).resolve().parent / "clips"
@@ -482,6 +483,31 @@ class TestFaults:
         assert f"{n_rows} frames (of the 240 that it states: it may be cut off)" in told
         assert total.startswith("1 video: 1 counted (1 may be cut off); 0:")
 
+    @pytest.mark.parametrize(
+        ("damaged", "n_rows", "firsts"),
+        [
+            (range(125, 240), 125, [0, 60, 120]),  # the last part has five frames, all to steady those before
+            (range(90, 240), 90, [0, 60]),
+            (range(100, 140), 240, [0, 60, 180]),  # behind so many, light is looked at in the same frames
+        ],
+    )
+    def test_a_damaged_stretch_belongs_to_the_part_before_it(
+        self, archive, tmp_path, make_clip, damaged, n_rows, firsts
+    ):
+        """A part began where nothing decodes, which failed the video, or took a pass from its beginning."""
+        blank(path := make_clip(tmp_path / "hall/a.avi", 240, seed=3), damaged)
+        options = Options(f"{archive}/model.npz", f"{archive}/scene.json", segment_s=6.0, warm_up_s=1.0)
+        engine = _AtOnce(fails=None)
+        summary = run_batch(plan_videos([str(path)]), tmp_path / "out", engine, options, _Nobody())
+        found, whole = table(tmp_path / "out", "camera=hall/*/*"), counts(path, archive)
+        assert (summary.failed, summary.cut_off) == ([], int(n_rows < 240))
+        assert [part["first"] for part in engine.parts] == firsts
+        assert found["frame"].to_pylist() == [row.frame for row in whole] == list(range(n_rows))
+        assert found["time_s"].to_pylist() == pytest.approx([row.time_s for row in whole])
+        assert found["flags"].to_pylist() == [";".join(row.flags) for row in whole]
+        split = [np.nan if count is None else count for count in found["count"].to_pylist()]
+        np.testing.assert_allclose(split, [row.count for row in whole], atol=0.001)
+
     def test_a_video_that_states_more_frames_than_its_bytes_can_hold_is_planned_for_no_more(
         self, own, run, tmp_path, monkeypatch
     ):
@@ -564,7 +590,7 @@ class TestFaults:
         """Long ones were stopped for none while their packets were listed and frames of them sampled."""
         job = job_of(archive / "videos/hall/long.avi", tmp_path, every=100)
         reports = []
-        work.sample(job, [100, 200], lambda *told: reports.append(told))
+        work.sample(job, [100], [50, 200], lambda *told: reports.append(told))
         assert set(reports) == {(0, None)}
         assert len(reports) > 240 + 240  # packets, and frames of which each second one is looked at
         reports.clear()
@@ -740,9 +766,11 @@ class _AtOnce:
     def __init__(self, fails):
         self.events = queue.SimpleQueue()
         self._fails = fails
+        self.parts = []  # of the video that was joined last
 
     def submit(self, task, limits):
         arguments = task["arguments"]
+        self.parts = arguments.get("parts", self.parts)
         part = arguments.get("segment")
         if part is not None and (arguments["job"]["label"], part["index"]) == self._fails:
             outcome = Outcome(error="the disk is gone", kind="input")

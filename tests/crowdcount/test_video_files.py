@@ -399,8 +399,35 @@ def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, 
             max(key for key in keys if key <= max(0, mark.frame - 32)) for mark in marks
         ]
         assert all(map(np.array_equal, source.images(marks), expected))
-        monkeypatch.setattr(files, "_seek", lambda *_: False)
+        monkeypatch.setattr(files, "_seek", lambda *_: False)  # as where seeks lead elsewhere
+        monkeypatch.setattr(source, "_packet_behind", lambda *_: None)
         assert all(map(np.array_equal, source.images(marks[4:]), expected[4:]))
+
+
+@pytest.mark.parametrize("fourcc", ["MJPG", "mp4v"])
+def test_images_of_damaged_landmarks_take_no_pass_from_the_beginning(tmp_path, monkeypatch, fourcc):
+    path = write_video(tmp_path / "a.avi", 400, fourcc)
+    damage(path, [150, *range(200, 260), *range(300, 400)])
+    with open_source(path) as source:
+        frames = {frame.index: frame.image_bgr for frame in source.frames()}
+        marks = source.landmarks([100, 150, 151, 230, 261, 310, 360])
+        reached = [mark.frame for mark in source.reached(marks)]
+        monkeypatch.setattr(files.FileSource, "_slots", lambda *_: pytest.fail("decoded in order"))
+        found = dict(zip([mark.frame for mark in marks], source.images(marks), strict=True))
+    assert [number for number, image in found.items() if image is not None] == [100, 151, 261]
+    assert max(frames) == 299
+    assert reached == [100]
+    if fourcc == "MJPG":  # the other goes on from the wrong picture
+        assert all(np.array_equal(found[number], frames[number]) for number in (100, 151, 261))
+
+
+def test_images_behind_the_last_frame_that_decodes_are_none_where_seeks_lead_elsewhere(tmp_path, monkeypatch):
+    damage(path := write_video(tmp_path / "a.avi", 200), [*range(100, 200)])
+    monkeypatch.setattr(files.FileSource, "_packet_behind", lambda *_: None)
+    with open_source(path) as source:
+        images = list(source.images(source.landmarks([60, 120, 160])))
+    assert number_in(images[0]) == 60
+    assert images[1:] == [None, None]
 
 
 def test_images_of_landmarks_are_decoded_once_where_a_seek_would_go_back(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ from .engines import Engine, Finished, Progress
 from .plan import Video
 from .segments import LEAST_FRAME_BYTES, SEGMENT_S, Cut, Segment, seams, segments
 from .work import Job, file_digest, task_of
-from .worker import Limits, Outcome
+from .worker import TIME_USED_UP, Limits, Outcome
 
 #: Tasks that are handed out for each worker: one that it does, one that it finds waiting.
 _AHEAD = 2
@@ -46,7 +46,8 @@ class Options:
     segment_s, warm_up_s : float
         See `crowdcount.batch.segments`; a `segment_s` of 0 cuts nothing.
     limits : Limits
-        `limits.total_s` holds for a video: the time of all workers on it together.
+        `limits.total_s` holds for a video: the time of all workers on it together. One that took more fails;
+        parts that were handed out before may each take what was left then.
     """
 
     model: str | None = None
@@ -339,11 +340,13 @@ class _Batch:
 
     def _counted(self, case: _Case, n_rows: int) -> None:
         case.n_waiting -= 1
-        if case.n_waiting == 0:
-            if len(case.segments) > 1:
-                self._join(case)
-            else:
-                self._finish(case, n_rows)
+        most_s = self._options.limits.total_s
+        if len(case.segments) == 1:
+            self._finish(case, n_rows)
+        elif most_s is not None and case.spent_s > most_s:  # each part alone took less
+            self._fail(case, Outcome(error=TIME_USED_UP, kind="time"))
+        elif case.n_waiting == 0:
+            self._join(case)
 
     def _join(self, case: _Case) -> None:
         task = task_of(work.join, job=case.job, parts=case.segments)

@@ -24,6 +24,8 @@ from ..errors import CrowdCountError, OutputError, lacks_memory
 #: Told the frames that are done, and about how many there are.
 Report = Callable[[int, int | None], None]
 _REPORT_EVERY_S = 0.25
+#: What is said of a task, or a video, that took all the time that it may.
+TIME_USED_UP = "stopped: its time is used up"
 _START_S = 300.0  # the longest that a process may take to be ready, however busy the machine
 _PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0  # before the first retry, twice as long before each other, and at most
 
@@ -119,9 +121,9 @@ class Worker:
             message = self._hear(wait_s)
             if message is None:
                 self.kill()
-                used_up = wait_s < limits.silent_s
-                why = "its time is used up" if used_up else f"no progress for {limits.silent_s:g} s"
-                return {"error": f"stopped: {why}", "kind": "time"}
+                is_used_up = wait_s < limits.silent_s
+                why = TIME_USED_UP if is_used_up else f"stopped: no progress for {limits.silent_s:g} s"
+                return {"error": why, "kind": "time"}
             if "done" not in message:
                 return message
             report(message["done"], message["of"])

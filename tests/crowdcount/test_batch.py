@@ -497,7 +497,7 @@ class TestFaults:
         """A part began where nothing decodes, which failed the video, or took a pass from its beginning."""
         blank(path := make_clip(tmp_path / "hall/a.avi", 240, seed=3), damaged)
         options = Options(f"{archive}/model.npz", f"{archive}/scene.json", segment_s=6.0, warm_up_s=1.0)
-        engine = _AtOnce(fails=None)
+        engine = _AtOnce()
         summary = run_batch(plan_videos([str(path)]), tmp_path / "out", engine, options, _Nobody())
         found, whole = table(tmp_path / "out", "camera=hall/*/*"), counts(path, archive)
         assert (summary.failed, summary.cut_off) == ([], int(n_rows < 240))
@@ -575,6 +575,20 @@ class TestFaults:
             reason = reason.format(f"{limits.get('silent_s', 0):g}")
             assert summary.failed == [("hall/long.avi", reason)]
             assert results(out) == {path: data for path, data in whole.items() if "camera=gate" in path}
+
+    @pytest.mark.parametrize(("most_s", "is_over"), [(50.0, True), (110.0, True), (150.0, False)])
+    def test_the_parts_of_a_video_may_take_no_longer_together_than_a_video(
+        self, archive, tmp_path, most_s, is_over
+    ):
+        """All four are handed out at once, each with all of the time."""
+        videos = plan_videos([str(archive / "videos/hall")])
+        limits = Limits(total_s=most_s)
+        options = Options(f"{archive}/model.npz", f"{archive}/scene.json", 1, 6.0, 2.0, limits)
+        engine = _AtOnce(part_s=30.0)
+        summary = run_batch(videos, tmp_path, engine, options, _Nobody())
+        told = [("long.avi", "stopped: its time is used up")]
+        assert (summary.counted, summary.failed) == ((0, told) if is_over else (1, []))
+        assert len(engine.parts) == (0 if is_over else 4)
 
     def test_a_worker_that_was_stopped_in_a_task_does_the_next_one(self, archive):
         """What was stopped takes a moment to be gone: the next task was handed to it and failed with it."""
@@ -759,13 +773,13 @@ class _Killed:
 
 
 class _AtOnce:
-    """Does a run's tasks at once, but for one part of one video, which fails."""
+    """Does a run's tasks at once, but for one part of one video, which fails; tells how long a part took."""
 
     n_workers = 2
 
-    def __init__(self, fails):
+    def __init__(self, fails=None, part_s=0.0):
         self.events = queue.SimpleQueue()
-        self._fails = fails
+        self._fails, self._part_s = fails, part_s
         self.parts = []  # of the video that was joined last
 
     def submit(self, task, limits):
@@ -775,7 +789,8 @@ class _AtOnce:
         if part is not None and (arguments["job"]["label"], part["index"]) == self._fails:
             outcome = Outcome(error="the disk is gone", kind="input")
         else:
-            outcome = Outcome(result=work.run_task(task, lambda *_: None))
+            seconds = 0.0 if part is None else self._part_s
+            outcome = Outcome(result=work.run_task(task, lambda *_: None), seconds=seconds)
         self.events.put(Finished(id(task), "", outcome))
         return id(task)
 
@@ -787,7 +802,7 @@ class _Away(_AtOnce):
     """Has no workers until that was told twice."""
 
     def __init__(self, watcher):
-        super().__init__(fails=None)
+        super().__init__()
         self._watcher, self._late = watcher, []
 
     @property

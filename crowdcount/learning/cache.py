@@ -100,7 +100,8 @@ def _code() -> Iterator[Path]:
     yield from sorted(Path(features.__file__).parent.glob("*.py"))
     for name in ("scene", "video"):
         yield from sorted((here.parent / name).glob("*.py"))
-    for name in ("overview", "pipeline", "counting", "smoothing", "stretches", "results", "alarm/measuring"):
+    for name in ("overview", "pipeline", "counting", "smoothing", "stretches", "profile", "results"):
         yield here.parent / f"{name}.py"
+    yield here.parent / "alarm" / "measuring.py"
     for name in ("datasets/dataset", "local_counts", "measuring", "witnesses"):
         yield here / f"{name}.py"

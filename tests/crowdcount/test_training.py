@@ -1,5 +1,7 @@
 import math
+import re
 import shutil
+import sys
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -9,9 +11,9 @@ import numpy as np
 import pytest
 
 import benchmarks
-from crowdcount import scene
+from crowdcount import profile, scene
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.learning import fitting, measuring
+from crowdcount.learning import cache, fitting, measuring
 from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated
@@ -31,6 +33,8 @@ from crowdcount.scene import scene_from
 from crowdcount.terminal import audit_report, evaluation_report, recalibration_report, training_report
 from models import Copies, count_interval, count_metrics
 from tests.crowdcount.numbered_frames import blank
+
+CODE = Path(profile.__file__).parent
 
 
 def table(counts, features, views=("size", "edges", "texture"), first=1):
@@ -469,13 +473,39 @@ class TestCache:
         assert n_again == 0
         assert (again.features == cells.features).all()
 
-    @pytest.mark.parametrize("module", [measuring, scene])
+    @pytest.mark.parametrize("module", [measuring, scene, profile])
     def test_other_code_measures_anew(self, small, tmp_path, monkeypatch, module):
         self.features(small, tmp_path / "cache")
         read = Path.read_bytes
         ending = {Path(module.__file__): b"#"}
         monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + ending.get(path, b""))
         assert self.features(small, tmp_path / "cache")[1] == 16
+
+    def test_all_code_that_measures_is_known(self, small, monkeypatch):
+        heads = tuple(boxes[:, :2] + boxes[:, 2:] * [0.5, 0] for boxes in small.boxes)
+        dataset, ran = replace(small.dataset(), points=heads), set()
+
+        def kept(folder, source, scene, settings, measured):
+            sys.setprofile(lambda frame, event, _: ran.add(Path(frame.f_code.co_filename)))
+            try:
+                return measured()
+            finally:
+                sys.setprofile(None)
+
+        monkeypatch.setattr(measuring, "kept", kept)
+        measure(dataset, np.ones(16, bool), scene=small.scene)
+        ours = {path for path in ran if {CODE, CODE.parent / "features"} & set(path.parents)}
+        assert Path(profile.__file__) in ours
+        assert ours <= set(cache._code())
+
+    def test_its_arrays_are_documented(self, small, tmp_path):
+        self.features(small, tmp_path)
+        [file] = tmp_path.glob("features-*.npz")
+        formats = (CODE.parent / "docs/formats.md").read_text(encoding="utf-8")
+        _, _, section = formats.partition("\n## Cache\n")
+        for_training, _, _ = section.partition("for an alarm")
+        with np.load(file) as arrays:
+            assert {*arrays} - {"meta"} <= set(re.findall("`([a-z_]+)`", for_training))
 
     def test_a_damaged_one_is_told(self, small, tmp_path):
         self.features(small, tmp_path / "cache")

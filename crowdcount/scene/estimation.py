@@ -8,7 +8,7 @@ import numpy as np
 
 from features.camera import showing_one_view
 from features.images import resized
-from features.light import showing_something
+from features.light import coloured_alike, showing_something
 from features.perspective import estimate_height_line
 from features.steadying import Steadier
 
@@ -60,7 +60,8 @@ def estimate_scene(
         When the ROI is empty or outside the frame.
     """
     scene = scene_from(size_wh, polygons)
-    frames = showing_one_view(showing_something(for_estimation(frame) for frame in frames_bgr))
+    shown = showing_something(for_estimation(frame) for frame in frames_bgr)
+    frames = showing_one_view(coloured_alike(shown))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     steadier = Steadier(frames)

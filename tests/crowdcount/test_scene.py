@@ -575,6 +575,11 @@ class TestEstimate:
             assert found.shape[1] / found.shape[0] == pytest.approx(width / height, rel=0.05)
             assert for_estimation(found) is found
 
+    def test_pictures_by_infrared_are_no_others_of_the_scene(self):
+        day = list(walking(30, (640, 480), 0.25, 10.0, np.random.default_rng(0)))
+        night = [cv2.merge([255 - cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)] * 3) for frame in day]
+        assert estimate_scene([*day, *night], (640, 480)).line == estimate_scene(day, (640, 480)).line
+
     @pytest.mark.parametrize("seed", [7102, 7103])
     def test_people_of_a_few_pixels_lose_no_height(self, seed):
         spec = replace(random_spec(seed, setting="plaza", size_wh=(160, 120), n_frames=60), fps=1.0)

@@ -1,5 +1,15 @@
-"""python -m crowdcount"""
+"""The program: `python -m crowdcount`, and the script `crowdcount`."""
 
-from .cli import main
+from .interruption import INTERRUPTS
 
-main()
+
+def main() -> None:
+    """Run the command line; the process ends with one of the exit codes of `commands.common`."""
+    INTERRUPTS.catch()
+    from .cli import run  # which takes a while
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,6 @@ import errno
 import importlib.util
 import os
 import re
-import signal
 import sys
 import threading
 from contextlib import suppress
@@ -15,19 +14,14 @@ import click
 
 from . import __version__
 from .commands import COMMANDS
-from .commands.common import FAILED, INTERRUPTED, complain
+from .commands.common import FAILED, complain
 from .errors import CrowdCountError, lacks_memory
+from .interruption import INTERRUPTED, INTERRUPTS
 from .settings import SETTINGS_FILE, load_settings, name_variables, unknown_variables
 
-#: What ends the work: Ctrl-C, a service manager, and a terminal or connection that is closed.
-_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
-
-def main() -> None:
-    """Run the command line; the process ends with one of the exit codes of `commands.common`."""
-    for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _interrupt)
+def run() -> None:
+    """Run the command line, of which `__main__` catches the signals, and end the process."""
     try:
         check_packages(Path(__file__).resolve().parents[1])
     except CrowdCountError as error:
@@ -36,32 +30,21 @@ def main() -> None:
     try:
         command_line(prog_name="crowdcount")
     except SystemExit as ended:
-        if any(thread.name == "read-ahead" for thread in threading.enumerate()):
+        if ended.code == INTERRUPTED or any(one.name == "read-ahead" for one in threading.enumerate()):
             _end_at_once(ended.code or 0)
         raise
-    finally:  # a signal that comes while Python shuts down would kill a process that has ended its work
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+    finally:
+        INTERRUPTS.ignore()
 
 
 def _end_at_once(code: int) -> None:
-    """End the process without Python's shutting down, which aborts it when a thread comes back from OpenCV
-    meanwhile, as one that was left waiting for a silent stream."""
+    """End the process without Python's shutting down. That aborts it when a thread comes back from OpenCV
+    meanwhile, as one that was left waiting for a silent stream; and it dies of SIGINT where an interrupt went
+    through code that Python ran from a text."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # it is closed, or full
             stream.flush()
     os._exit(code)
-
-
-def _interrupt(number, frame) -> None:
-    """The first signal ends the work; more of them must not disturb what is then being brought to an end."""
-    for handled in _SIGNALS:
-        signal.signal(handled, _pass)  # with SIG_IGN, Python complains of one that has come already
-    raise KeyboardInterrupt("interrupted")
-
-
-def _pass(number, frame) -> None:
-    pass
 
 
 def check_packages(folder: Path) -> None:
@@ -111,6 +94,14 @@ class _CommandLine(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         try:
+            with INTERRUPTS:
+                return self._invoke(ctx)
+        except KeyboardInterrupt as error:
+            complain(error)
+            ctx.exit(INTERRUPTED)
+
+    def _invoke(self, ctx: click.Context) -> object:
+        try:
             return super().invoke(ctx)
         except click.BadParameter as error:
             if error.ctx and error.param and _is_of_environment(error.ctx, error.param):
@@ -132,9 +123,6 @@ class _CommandLine(click.Group):
                 raise
             complain("the memory is not enough; free some, or work on fewer frames or smaller pictures")
             ctx.exit(FAILED)
-        except KeyboardInterrupt as error:
-            complain(error)
-            ctx.exit(INTERRUPTED)
 
 
 def _is_of_environment(ctx: click.Context, option: click.Parameter) -> bool:

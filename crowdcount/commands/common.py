@@ -9,8 +9,8 @@ import click
 
 from ..errors import CrowdCountError
 
-#: Exit codes besides 0 and click's own 2 for wrong usage.
-FAILED, SOME_FAILED, INTERRUPTED = 1, 3, 130
+#: Exit codes besides 0, click's own 2 for wrong usage, and `interruption.INTERRUPTED`.
+FAILED, SOME_FAILED = 1, 3
 #: No time in seconds and no number of frames is larger.
 _LARGEST = 1e9
 

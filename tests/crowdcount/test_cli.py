@@ -1108,7 +1108,7 @@ class TestProcess:
         code = (
             "import atexit, sys, threading, time; atexit.register(print, 'shutting down');"
             "threading.Thread(target=time.sleep, args=(60,), name='read-ahead', daemon=True).start();"
-            "from crowdcount.cli import main; main()"
+            "from crowdcount.__main__ import main; main()"
         )
         for option, expected in (("--version", (0, "crowdcount, version")), ("--absent", (2, ""))):
             command = [sys.executable, "-c", code, option]

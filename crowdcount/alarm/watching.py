@@ -99,6 +99,11 @@ class Sight:
     _unjudged_since_s: float | None = None
     _last_s: float = math.inf
 
+    @property
+    def blind_at_s(self) -> float:
+        """When it is blind unless a frame can be judged before."""
+        return (self._last_s if self._unjudged_since_s is None else self._unjudged_since_s) + self.after_s
+
     def update(
         self, frame: int, time_s: float, value: float, flags: tuple[str, ...] = ()
     ) -> AlarmEvent | None:
@@ -215,10 +220,9 @@ def watch(
                     values.append((frame.time_s, value))
                 show(measuring.name, summary.frames, measuring.expected, None)
             end = options.get("end")
-            if measuring.opened is not None and end is not None and end.time_s is not None:
-                blind_at_s = frame.time_s + sight.after_s
-                if blind_at_s <= end.time_s:  # the stream was away up to the end
-                    tell(sight.update(frame.index, blind_at_s, math.nan))
+            end_s = None if measuring.opened is None or end is None else end.time_s
+            if end_s is not None and sight.blind_at_s <= end_s:  # the stream was away up to the end
+                tell(sight.update(frame.index, sight.blind_at_s, math.nan))
     summary.is_up = alarm.is_up
     summary.seconds = time.perf_counter() - began
     return summary

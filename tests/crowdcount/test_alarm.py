@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import time
+from contextlib import nullcontext
 from dataclasses import astuple, replace
 from datetime import datetime
 from functools import partial
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
-from crowdcount.alarm.measuring import open_measuring
+from crowdcount.alarm.measuring import MeasuredFrame, Measuring, open_measuring
 from crowdcount.alarm.training import MAX_CALLED, TEXTURE_WEIGHT, call_errors, column_weights, train_alarm
 from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, open_events, watch
 from crowdcount.cli import command_line
@@ -1089,6 +1090,26 @@ def test_a_stream_that_is_away_up_to_the_end_leaves_the_alarm_blind(
                 end=Position(time_s=end_s),
             )  # fmt: skip
         assert [event.event for event in summary.events] == ["blind"] * n_events
+
+
+@pytest.mark.parametrize(("end_s", "blind_s"), [(104.0, []), (107.0, [105.0]), (130.0, [105.0])])
+def test_a_stream_that_breaks_off_when_sight_is_lost_is_blind_since_then(
+    alarm_file, tmp_path, monkeypatch, end_s, blind_s
+):
+    """From 95 s on no frame can be judged, and from 100 s on there is none."""
+    model = load_model(alarm_file[0], "alarm")
+    features = np.zeros(len(model.columns))
+    frames = [MeasuredFrame(k, float(k), features if k < 95 else None) for k in range(101)]
+    measuring = Measuring(
+        "stream", model.columns, lambda: iter(frames), 1.0, scene=model.scene, opened=datetime.now()
+    )
+    monkeypatch.setattr(
+        "crowdcount.alarm.watching.open_measuring", lambda *source, **options: nullcontext(measuring)
+    )
+    end = Position(time_s=end_s)
+    summary = watch("rtsp://host/", alarm_file[0], str(tmp_path / "e.csv"), margin=math.inf, end=end)
+    told = [(event.event, event.since_s, event.time_s) for event in summary.events]
+    assert told == [("blind", 95.0, time_s) for time_s in blind_s]
 
 
 @pytest.fixture

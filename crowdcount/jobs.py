@@ -19,7 +19,7 @@ from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
-from .pages import PAGE_SUFFIXES
+from .pages import PAGE_SUFFIXES, refuse_other_page
 from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
@@ -382,6 +382,8 @@ def make_scene(
             refuse_among_images(path, source)
     if output is not None:
         refuse_other_kind(output, "scene")
+    if html is not None:
+        refuse_other_page(html)
     is_estimated = not (imported or scene or persons)
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)

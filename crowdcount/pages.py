@@ -12,9 +12,11 @@ import cv2
 import numpy as np
 
 from .errors import OutputError
-from .storage import atomic_path
+from .storage import atomic_path, input_errors
 
 PAGE_SUFFIXES = (".html", ".htm")
+#: In the head of every page of ours.
+_MARK = '<meta name="generator" content="crowdcount">'
 _QUALITY = 85  # of pictures, as JPEG counts it
 _STYLE = """
 :root { color-scheme: light dark; --ink: #262626; --grey: #6b6b6b; --line: #dddddd; --ground: #ffffff; }
@@ -42,7 +44,7 @@ class Markup(str):
 def page(title: str, parts: Iterable[Markup], head: str = "") -> str:
     """A whole HTML document: the title as its heading, then the parts; `head`: HTML that its head has too."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_MARK}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n{head}</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n{''.join(parts)}</body>\n</html>\n"
@@ -50,10 +52,22 @@ def page(title: str, parts: Iterable[Markup], head: str = "") -> str:
 
 
 def write_page(path: str | Path, title: str, parts: Iterable[Markup], head: str = "") -> None:
-    """Write a page, whole or not at all; OutputError when it cannot be written."""
+    """Write a page, whole or not at all; OutputError when it cannot be written, or `refuse_other_page`."""
+    refuse_other_page(path)
     text = page(title, parts, head).encode(errors="replace")
     with atomic_path(path) as temporary:
         temporary.write_bytes(text)
+
+
+def refuse_other_page(path: str | Path) -> None:
+    """OutputError where a page would replace one that is not of ours."""
+    path = Path(path)
+    if path.suffix.lower() not in PAGE_SUFFIXES or not path.is_file() or not path.stat().st_size:
+        return
+    with input_errors(path, OutputError), path.open("rb") as file:
+        head = file.read(1000)
+    if _MARK.encode() not in head:
+        raise OutputError(f"{path} is there and is no page of crowdcount; move it, or choose another name")
 
 
 def section(heading: str, *parts: Markup) -> Markup:

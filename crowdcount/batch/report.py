@@ -189,6 +189,7 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
     for path in paths:
         check_writable(path, SUFFIXES)
         refuse_foreign(path, COLUMNS)
+        pages.refuse_other_page(path)
     for path in map(Path, paths):
         if path.suffix.lower() == ".html":
             _write_page(rows, path, interval)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import DatasetError, OutputError
 from ..jobs import Show, Watcher, command_on, source_label, source_stem
 from ..model import check_model_file, default_model, load_model
-from ..pages import PAGE_SUFFIXES
+from ..pages import PAGE_SUFFIXES, refuse_other_page
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, same_file
@@ -64,6 +64,7 @@ def suggest_frames(
     if html is not None:
         refuse_to_replace(html, source, scene, output)
         check_writable(html, PAGE_SUFFIXES)
+        refuse_other_page(html)
     if written not in (None, "-"):
         if Path(written).is_file():
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
@@ -227,6 +228,7 @@ def audit_dataset(
             refuse_to_replace(file, path, scene, counts, mot)
             check_writable(file, suffixes)
             refuse_foreign(file, AUDIT_COLUMNS)
+            refuse_other_page(file)
     labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
     with _opened(path, scene, watcher, **labels) as (dataset, loaded_scene, show):
         audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
@@ -342,6 +344,7 @@ def explain_model(
     written = f"{Path(model).stem}.explained.html" if output is None else str(output)
     refuse_to_replace(written, model, footage)
     check_writable(written, PAGE_SUFFIXES)
+    refuse_other_page(written)
     with watcher.progress() as show:
         show(f"looking at {footage}", 0, None, None)
         explain(load_model(model), footage, written)

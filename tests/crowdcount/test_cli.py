@@ -932,6 +932,23 @@ class TestSettings:
         assert said in stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "scene ../street.avi --html",
+        "suggest ../street.avi --html",
+        "audit ../street.avi --counts ../labels.csv --scene ../scene.json --html",
+        "explain ../model.npz ../street.avi -o",
+    ],
+)
+def test_a_page_of_somebody_else_is_not_written_over(run, here, command):
+    Path("own.html").write_text("<title>own</title>")
+    code, stdout, stderr = run(f"{command} own.html")
+    assert (code, stdout) == (1, "")
+    assert "own.html is there and is no page of crowdcount; move it" in error_line(stderr)
+    assert Path("own.html").read_text() == "<title>own</title>"
+
+
 class TestProcess:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
     def test_interrupted_keeps_what_was_counted(self, long_clip, here, number):

@@ -55,6 +55,18 @@ def test_pictures_are_reduced_to_a_width_and_never_enlarged(image):
         assert cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR).shape[:2] == expected
 
 
+def test_a_page_takes_the_place_of_one_of_ours_alone(tmp_path):
+    path = tmp_path / "a.html"
+    path.touch()
+    for title in "ab":
+        write_page(path, title, [])
+        assert f"<h1>{title}</h1>" in path.read_text()
+    path.write_text("<!DOCTYPE html><title>somebody else's</title>")
+    with pytest.raises(OutputError, match="is there and is no page of crowdcount; move it, or"):
+        write_page(path, "c", [])
+    assert "somebody" in path.read_text()
+
+
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, html_reader):
     write_page(tmp_path / "a.html", "a \udcff", [paragraph("b")])
     assert html_reader((tmp_path / "a.html").read_text(encoding="utf-8")).all("p")

@@ -290,11 +290,18 @@ def recalibration_report(found: "Recalibration", path: str) -> list[str]:
             f"{_OTHER_VIEW}: train on this footage, or recalibrate {BUNDLED}, which knows no camera, and "
             "take what has the lower error on counts of other frames"
         )
-    if found.contradicts:
+    if found.are_alike:
         lines.append(
-            "the counts contradict the model: they hardly rise with what it counts, and are followed by a "
-            "tenth alone; check that they are of this camera and of these frames, numbered from 0, or train "
-            "on them"
+            "the counts are all alike and tell nothing of the scale, which stays as it was; count fuller or "
+            "emptier frames too"
+        )
+    if found.contradicts:
+        how = "hardly rise with what it counts, and are followed by a tenth alone"
+        if found.is_far:
+            how = "are far from what it counts"
+        lines.append(
+            f"the counts contradict the model: they {how}; check that they are of this camera and of these "
+            "frames, numbered from 0, or train on them"
         )
     return lines + _local_labels(found.is_local, "correction")
 

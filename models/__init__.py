@@ -18,6 +18,7 @@ _HOMES = {
     "CurvePredictor": "predictor",
     "mean_predictor": "predictor",
     "Correction": "recalibration",
+    "are_alike": "recalibration",
     "are_slips": "recalibration",
     "fit_correction": "recalibration",
     "leave_one_out": "recalibration",

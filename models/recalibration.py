@@ -19,6 +19,9 @@ OFFSET_PRECISION = 0.03
 SCALE_PRECISION = 0.3
 #: Smaller scales are not believed: few labels could turn the counts into a constant, or around.
 LEAST_SCALE = 0.1
+#: Labels that differ by less tell nothing of the scale: least squares would take the counts' noise for people
+#: who make no difference, and turn all counts into one.
+LEAST_RANGE = 1.0
 #: A label is a slip that is so many standard deviations of the others from what they tell, and at least so
 #: many of an error at one person; among fewer labels, or if more than this share would be, none is.
 SLIP_DEVIATIONS, LEAST_SLIP, LEAST_LABELS, MOST_SLIPS = 6.0, 3.0, 5, 0.25
@@ -43,15 +46,21 @@ class Correction:
 def fit_correction(predictions: np.ndarray, labels: np.ndarray) -> Correction:
     """The most probable correction of predictions (n,) by labels (n,), of a scale from `LEAST_SCALE` on.
 
-    The smaller n, the nearer to no change, which is the answer for n = 0.
+    The smaller n, the nearer to no change, which is the answer for n = 0. Labels that `are_alike` leave the
+    scale as it is.
     """
     design, errors = _problem(predictions, labels)
     precision = design.T @ design + _PRIOR
-    offset, change = np.linalg.solve(precision, design.T @ errors)
-    if 1.0 + change < LEAST_SCALE:
-        change = LEAST_SCALE - 1.0
-        offset = design[:, 0] @ (errors - change * design[:, 1]) / precision[0, 0]
+    change = 0.0
+    if not are_alike(labels):
+        change = max(np.linalg.solve(precision, design.T @ errors)[1], LEAST_SCALE - 1.0)
+    offset = design[:, 0] @ (errors - change * design[:, 1]) / precision[0, 0]  # the best with this change
     return Correction(float(offset), float(1.0 + change))
+
+
+def are_alike(labels: np.ndarray) -> bool:
+    """Whether labels (n,) differ by less than `LEAST_RANGE`, as none do."""
+    return len(labels) == 0 or bool(np.ptp(labels) < LEAST_RANGE)
 
 
 def _problem(predictions, labels) -> tuple[np.ndarray, np.ndarray]:

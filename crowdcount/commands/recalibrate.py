@@ -31,6 +31,7 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
     if json:
         facts = {**asdict(found.correction), "before": asdict(found.before), "after": asdict(found.after)}
         facts |= {"quantile": found.model.quantile, "learnt": found.is_learnt}
+        facts |= {"alike": found.are_alike, "contradicts": found.contradicts}
         facts |= {"camera_moved": found.camera_moved, "slips": [asdict(one) for one in found.slips]}
         facts |= {"n_lost_labels": found.n_lost_labels, "seconds": found.seconds, "model": written}
         print_result(json_line(facts))

@@ -9,6 +9,7 @@ import numpy as np
 from models import (
     Correction,
     CountMetrics,
+    are_alike,
     are_slips,
     count_metrics,
     fit_correction,
@@ -32,6 +33,9 @@ from .measuring import (
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
+#: Counts that are on average so many times more or fewer people than a model counts contradict it, with one
+#: person more in both.
+MOST_TIMES = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,10 @@ class Recalibration:
     former_quantile : float
         Half width of the former model's interval at these counts, in units of `models.intervals.count_scale`;
         of a model for any scene, where person heights are known.
+    are_alike : bool
+        Whether the counts are too much alike to tell the scale, which is as it was then.
+    is_far : bool
+        Whether they are `MOST_TIMES` as many people as the former model counts, or as few.
     is_local : bool
         Whether all counts `lie_in_one_stretch` of the footage, as far as that is known.
     camera_moved : bool
@@ -79,6 +87,8 @@ class Recalibration:
     before: CountMetrics
     after: CountMetrics
     former_quantile: float
+    are_alike: bool
+    is_far: bool
     is_local: bool
     camera_moved: bool
     is_learnt: bool
@@ -88,8 +98,9 @@ class Recalibration:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the counts do not rise with the former model's, as those of other frames would not."""
-        return self.correction.scale <= LEAST_SCALE
+        """Whether the counts do not rise with the former model's, as those of other frames would not, or are
+        far from them."""
+        return self.correction.scale <= LEAST_SCALE or self.is_far
 
     @property
     def keeps_level(self) -> bool:
@@ -147,6 +158,7 @@ def recalibrate(
         scene=table.scene,
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
+    times = (labels.mean() + 1) / (counts.mean() + 1)
     is_local = lie_in_one_stretch(dataset, table.rows)
     return Recalibration(
         corrected,
@@ -154,6 +166,8 @@ def recalibrate(
         before,
         after,
         former,
+        are_alike(labels),
+        bool(max(times, 1 / times) >= MOST_TIMES),
         is_local,
         table.camera_moved,
         is_learnt,

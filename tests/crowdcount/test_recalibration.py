@@ -136,6 +136,19 @@ def test_counts_that_contradict_the_model_are_told(trained, street, tmp_path):
     assert "the counts contradict the model" in "".join(recalibration_report(found, "m.npz"))
 
 
+@pytest.mark.parametrize(("label", "is_far"), [(2.0, False), (1e9, True)])
+def test_counts_that_are_all_alike_or_far_from_the_models_are_told(trained, street, tmp_path, label, is_far):
+    few = tmp_path / "few.csv"
+    few.write_text("frame,count\n" + "".join(f"{k},{label}\n" for k in range(2, 60, 12)))
+    found = recalibrate(load_dataset(street.frames, counts=few), trained.model)
+    assert found.are_alike
+    assert found.correction.scale == 1.0
+    assert found.is_far == found.contradicts == is_far
+    told = "".join(recalibration_report(found, "m.npz"))
+    assert "are all alike and tell nothing of the scale" in told
+    assert ("the counts contradict the model: they are far from what it counts" in told) == is_far
+
+
 def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):
     found = recalibrate(load_dataset(street.frames, counts=drifted), cell_model, scene=street.scene)
     assert found.after.mae < found.before.mae

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from models import Correction, are_slips, fit_correction, leave_one_out, renewed_quantile
+from models import Correction, are_alike, are_slips, fit_correction, leave_one_out, renewed_quantile
 from models.recalibration import LEAST_SCALE, OFFSET_PRECISION, SCALE_PRECISION
 
 
@@ -54,6 +54,21 @@ def test_a_count_that_tells_nothing_is_neither_turned_round_nor_negative():
     low = fit_correction(np.full(9, 5.0), np.zeros(9))
     assert low(np.array([0.0, 5.0])).min() >= 0
     assert low(5.0) < 0.2
+
+
+@pytest.mark.parametrize("label", [0.0, 5.0, 30.0])
+def test_labels_that_are_all_alike_leave_the_scale_as_it_is(drifted, label):
+    """Or all counts would become one: the more labels, the less do they rise with predictions of the same."""
+    predictions = drifted[0]
+    labels = label + np.linspace(0, 0.9, len(predictions))
+    assert are_alike(labels)
+    found = fit_correction(predictions, labels)
+    assert found.scale == 1.0
+    weights = 1 / predictions
+    expected = np.average(labels - predictions, weights=weights)
+    assert found.offset == pytest.approx(expected, rel=0.01)
+    assert not are_alike(np.append(labels, label + 1))
+    assert fit_correction(predictions, labels + drifted[0]).scale > 1
 
 
 def test_leaving_one_out_does_not_see_it(drifted):

@@ -339,16 +339,16 @@ def compression_report(found: "Compression", path: str) -> list[str]:
     header = "".join(f"{name:>12s}" for name in chosen.selected)
     lines = [
         "mean absolute error on blocks of frames that neither the model nor its replica has seen, to the "
-        "right with selected frames in the place of prototypes:",
-        f"prototypes    error  change       KiB  ms/frame{header}",
-        f"{full.prototypes:10d} {full.metrics.mae:8.3f} {full.kibibytes:17.0f} {full.milliseconds:9.2f}"
+        "right with selected frames in the place of prototypes; and how far its counts are from the model's:",
+        f"prototypes    error  change  from model       KiB  ms/frame{header}",
+        f"{full.prototypes:10d} {full.metrics.mae:8.3f} {full.kibibytes:29.0f} {full.milliseconds:9.2f}"
         "  (the model)",
     ]
     for size in found.sizes:
         selected = "".join(f"{error:12.3f}" for error in size.selected.values())
         lines.append(
             f"{size.prototypes:10d} {size.metrics.mae:8.3f} {_change(size, full):>7s} "
-            f"{size.kibibytes:9.0f} {size.milliseconds:9.2f}{selected}"
+            f"{size.difference:11.3f} {size.kibibytes:9.0f} {size.milliseconds:9.2f}{selected}"
         )
     return [*lines, f"{path}: {plural(chosen.prototypes, 'prototype')}, made in {found.seconds:.1f} s"]
 

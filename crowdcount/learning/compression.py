@@ -4,6 +4,7 @@ The prototypes are fitted to the counts of the model itself (`models.SuperSparse
 that costs is measured on blocks of frames that neither the model nor its replica has seen.
 """
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -57,6 +58,8 @@ class CompressedSize:
         Of the numbers that prediction needs.
     milliseconds : float
         For the count of one frame from its features, by a processor's clock.
+    difference : float
+        Mean absolute difference from the counts of the model that it replicates, on the same blocks.
     selected : dict of str to float
         Mean absolute error with as many training frames in the place of virtual prototypes, by how these are
         selected.
@@ -66,6 +69,7 @@ class CompressedSize:
     metrics: CountMetrics
     kibibytes: float
     milliseconds: float
+    difference: float
     selected: dict[str, float]
 
 
@@ -102,8 +106,8 @@ def compress(
     model : CounterModel
         Of similarities to training frames, with its examples (`train(…, kernel="rbf")`).
     prototypes : int, optional
-        How many; by default the number m of `SIZES` with the smallest error + m times `PRICE` (the paper's
-        eq. 8).
+        How many; by default the number m of `SIZES` with the smallest `_cost` + m times `PRICE` (as in the
+        paper's eq. 8).
     progress : callable, optional
         Called with the number of steps done, and of all.
 
@@ -143,6 +147,7 @@ def compress(
         count_metrics(examples.labels, own),
         _kibibytes(model.regressor),
         times[0],
+        0.0,
         {},
     )
     judged = tuple(
@@ -151,13 +156,14 @@ def compress(
             count_metrics(examples.labels, held_out[size]),
             _kibibytes(predictor),
             milliseconds,
+            float(np.abs(held_out[size] - own).mean()),
             {how: count_metrics(examples.labels, selected[how, size]).mae for how in SELECTIONS},
         )
         for size, predictor, milliseconds in zip(sizes, predictors, times[1:], strict=True)
     )
     price = PRICE * full.metrics.mae
     if prototypes is None:
-        chosen = min(judged, key=lambda one: one.metrics.mae + price * one.prototypes)
+        chosen = min(judged, key=lambda one: _cost(one, full) + price * one.prototypes)
     else:
         chosen = next(one for one in judged if one.prototypes == prototypes)
     number = judged.index(chosen)
@@ -166,7 +172,7 @@ def compress(
     compressed = replace(
         model,
         regressor=predictors[number],
-        quantile=blocked_quantile(blocks, model.level),
+        quantile=max(model.quantile, blocked_quantile(blocks, model.level)),
         facts={
             **model.facts,
             "cross_validation": asdict(chosen.metrics),
@@ -176,6 +182,12 @@ def compress(
         prototypes=_nearest(fits[number], similarity, examples, rows),
     )
     return Compression(compressed, full, judged, chosen, time.perf_counter() - began)
+
+
+def _cost(size: CompressedSize, full: CompressedSize) -> float:
+    """The error of a replica, or what its difference from the model would make of the model's error if the
+    two had nothing to do with each other, whichever is larger: a replica that is better is so by chance."""
+    return max(size.metrics.mae, math.hypot(full.metrics.mae, size.difference))
 
 
 @dataclass(frozen=True, eq=False)

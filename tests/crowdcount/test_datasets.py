@@ -527,6 +527,17 @@ class TestDots:
         np.testing.assert_array_equal(dataset.counts[[2, 5, 7]], [1, 0, 1])
         assert len(dataset.points[2]) == 2
         assert len(dataset.people(2, half().roi)[0]) == 1
+        assert dataset.notes == ()  # half of them do
+        (note,) = load_dataset(clip, counts=dots, roi_scene=half(0, 3)).notes
+        assert note.startswith(f"{dots}: 3 of 4 dots lie outside the region of interest and are not counted")
+
+    def test_shares_of_the_frame_are_no_pixels(self, clip, tmp_path):
+        """A lone head may be in the first pixel."""
+        lines = "frame,x,y", "3,1,0.4"
+        alone = write(tmp_path / "dots.csv", *lines, "5,,")
+        assert load_dataset(clip, counts=alone).counts[3] == 1
+        shares = write(tmp_path / "dots.csv", *lines, "5,0.61,-0.001")
+        refused(clip, counts=shares, said="dots in pixels of frames of 32x24, found no x or y above 1, as of")
 
     def test_decimal_commas(self, clip, tmp_path):
         dots = write(tmp_path / "dots.csv", "frame;x;y", "1;2,5;3,25")
@@ -572,6 +583,15 @@ class TestMot:
         refused(clip, mot=write(tmp_path / "gt.txt", *rows), said="boxes in pixels of frames of 32x24")
         out = write(tmp_path / "gt.txt", *MOT, "5,1,30,1,9,6,1")  # as who leaves the frame
         assert load_dataset(clip, mot=out).counts[4] == 1
+
+    def test_corners_in_the_place_of_sizes_are_refused(self, clip, tmp_path):
+        """Not who is cut off by the edge of the frame, as by that of a close view, all of them here."""
+        boxes = [(2, 3, 6, 12), (20, 9, 5, 13), (15, 12, 7, 9), (24, 2, 4, 8)]
+        corners = [f"1,{k},{x},{y},{x + w},{y + h},1" for k, (x, y, w, h) in enumerate(boxes)]
+        said = "expected left,top,width,height of each box, found most beyond frames of 32x24, as where"
+        refused(clip, mot=write(tmp_path / "gt.txt", *corners), said=said)
+        near = [f"1,{k},{2 + 12 * k},6,10,24,1" for k in range(3)]
+        assert load_dataset(clip, mot=write(tmp_path / "gt.txt", *near)).counts[0] == 3
 
     def test_annotated_frames_without_a_row_have_nobody(self, clip, tmp_path):
         dataset = load_dataset(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated="1-3,12")

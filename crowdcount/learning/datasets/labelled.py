@@ -18,6 +18,8 @@ from .dataset import Dataset, boxes_inside, parse_ranges, points_inside, range_t
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
 #: memory.
 _MOST_FRAMES = 10_000_000
+#: Half of the people are not cut off by the frame's edge with more than this share of the frame beyond it.
+_MOST_BEYOND = 0.1
 
 
 def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None,
@@ -98,6 +100,10 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
     info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}", fps)
     width, height = info.size_wh
     roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    places = [dot for dots in labels.values() for dot in dots if dot is not None]
+    if len(places) > 1 and np.min(places) >= -0.5 and np.max(places) <= 1:
+        raise DatasetError(f"{labels_path}: expected dots in pixels of frames of {width}x{height}, found no "
+                           "x or y above 1, as of shares of the frame; multiply them by its width and height")
     counts, points = np.full(length, math.nan), [None] * length
     for frame, dots in labels.items():
         for (x, y), line in ((dot, line) for dot, line in dots.items() if dot is not None):
@@ -108,8 +114,13 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
         heads = np.array([dot for dot in dots if dot is not None], np.float64).reshape(-1, 2) + 0.5
         points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
         counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
+    notes = _notes_on(info)
+    outside = len(places) - int(np.nansum(counts))
+    if 2 * outside > len(places):
+        notes.append(f"{labels_path}: {outside} of {len(places)} dots lie outside the region of interest and "
+                     "are not counted; check that dots and region are of this footage")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
-                   fps=fps, points=tuple(points), notes=tuple(_notes_on(info)))
+                   fps=fps, points=tuple(points), notes=tuple(notes))
 
 
 def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
@@ -197,11 +208,17 @@ def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, .
 
 def _check_boxes(boxes: np.ndarray, size_wh: tuple[int, int], path: Path) -> None:
     """DatasetError when most boxes (k, 4) are not in the pixels of such frames; some people leave them."""
-    frame = np.ones(size_wh[::-1], bool)
+    frame, size = np.ones(size_wh[::-1], bool), "{}x{}".format(*size_wh)
     is_apart = ~boxes_inside(boxes, frame) | (boxes[:, 2:] < 1).any(axis=1)
     if 2 * is_apart.sum() > len(boxes):
-        raise DatasetError(f"{path}: expected boxes in pixels of frames of {size_wh[0]}x{size_wh[1]}, found "
+        raise DatasetError(f"{path}: expected boxes in pixels of frames of {size}, found "
                            "most outside of these or smaller than a pixel; give those of these frames")
+    sizes = boxes[:, 2:]
+    is_far_beyond = (boxes[:, :2] + sizes > np.multiply(1 + _MOST_BEYOND, size_wh)).any(axis=1)
+    if 2 * is_far_beyond.sum() > len(boxes) and (sizes >= boxes[:, :2]).all():
+        raise DatasetError(f"{path}: expected left,top,width,height of each box, found most beyond frames of "
+                           f"{size}, as where right and bottom stand in the place of width and height; take "
+                           "left and top off them")
 
 
 def _footage(path: str | Path, last: int, where: str, fps: float | None) -> tuple[SourceInfo, int]:

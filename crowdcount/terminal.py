@@ -197,7 +197,9 @@ def _of_recordings(training: "Training") -> str:
 
 
 def _lost(n_labels: int) -> list[str]:
-    return [f"{plural(n_labels, 'label')} left out, of frames that cannot be decoded"] if n_labels else []
+    if not n_labels:
+        return []
+    return [f"{plural(n_labels, 'label')} left out, of frames that are missing, damaged or of another shape"]
 
 
 def _averaged(training: "Training") -> str:

@@ -44,7 +44,7 @@ class Audit:
         None for ready-made features.
     seconds : float
     n_lost_labels : int
-        Frames with a label that could not be decoded.
+        See `n_lost_labels`.
     """
 
     name: str

@@ -20,7 +20,7 @@ from ..errors import DatasetError, ModelError, NoFrameError
 from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..scene import Scene, import_scene, view_arrays, view_of
+from ..scene import Scene, import_scene, is_one_shape, view_arrays, view_of
 from ..smoothing import Looks, reach, smoothed, stride
 from ..stretches import Stretch, stretches
 from ..video import Position, spread
@@ -178,7 +178,8 @@ def measure(
     ----------
     dataset : Dataset
     wanted : (n,) bool
-        Rows of the data set. Frames that cannot be decoded are left out.
+        Rows of the data set. Frames that cannot be decoded, or have another shape than the first, are left
+        out.
     others : (n,) bool, optional
         Rows that are measured too, where they are reached at little cost: see `MOST_FOR_OTHERS`.
     scene : Scene, optional
@@ -336,6 +337,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
     rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
+    n_of_other_shape = 0
     done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
 
     def counted(items: Iterable) -> Iterator:
@@ -363,6 +365,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                         measured = pipeline.measure(frame.image_bgr)
                     else:
                         pipeline.pass_over(frame.image_bgr)
+                if frame.size_wh is not None and not is_one_shape(frame.size_wh, source.info.size_wh):
+                    n_of_other_shape += int(wanted[frame.index])
+                    continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
                     rows.append(frame.index)
                     times_s.append(frame.time_s)
@@ -372,6 +377,10 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                     copies[frame.index] = pipeline.measure_again(sharpness)
+    if n_of_other_shape > len(rows):
+        width, height = source.info.size_wh
+        raise DatasetError(f"most of the frames asked for in {source.info.name} have another shape than "
+                           f"{width}x{height} of its first one; give images of one shape")
     if not rows:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
@@ -387,9 +396,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
 
 
 def n_lost_labels(dataset: Dataset, frames: str | None, rows: np.ndarray) -> int:
-    """How many of the frames asked for that have a label are not among measured rows (k,): they could not be
-    decoded."""
-    asked = np.isfinite(dataset.counts[selected(dataset, frames)]).sum()
+    """How many of the frames asked for that have a label are not among measured rows (k,): they are missing,
+    could not be decoded, or have another shape than the first."""
+    asked = np.isfinite(dataset.counts[selected(dataset, frames)]).sum() + dataset.n_missing(frames)
     return int(asked - np.isfinite(dataset.counts[rows]).sum())
 
 

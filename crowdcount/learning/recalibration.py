@@ -79,7 +79,7 @@ class Recalibration:
         Counts that take no part, `models.recalibration.are_slips`.
     seconds : float
     n_lost_labels : int
-        Frames with a count that could not be decoded.
+        See `n_lost_labels`.
     """
 
     model: CounterModel

@@ -115,7 +115,7 @@ class Training:
         Whether all labels `lie_in_one_stretch` of the one recording, as far as that is known.
     seconds : float
     n_lost_labels : int
-        Frames with a label that could not be decoded.
+        See `n_lost_labels`.
     profile : ProfileFit or None
         The density over depth, when it was asked for.
     directions : DirectionsFit or None
@@ -162,7 +162,7 @@ class Evaluation:
         Whether the region and the heights are those in which the model learnt, `CounterModel.is_for`.
     seconds : float
     n_lost_labels : int
-        Frames with a label that could not be decoded.
+        See `n_lost_labels`.
     directions : DirectionErrors or None
         In the frames whose motion is known, where the model counts right- and left-moving people and the
         labels tell them.

@@ -8,7 +8,7 @@ from features.background import LEARNING_FRAMES, EmptyScene, MedianBackground, d
 from features.light import LightMeter
 
 from ..pipeline import Pipeline
-from ..scene import Scene
+from ..scene import Scene, is_one_shape
 from ..video import VideoSource, spread
 from .datasets import Dataset
 from .local_counts import body_centres
@@ -65,7 +65,7 @@ def behind_people(
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
     meter, frames, hidden = LightMeter(known.image_bgr), [], []
     for frame in source.frames_at(chosen):
-        if frame.image_bgr is not None:
+        if frame.image_bgr is not None and is_one_shape(frame.size_wh, source.info.size_wh):
             image = pipeline.reduced(frame.image_bgr)
             frames.append(meter.measure(image).evened_out(image))
             hidden.append(_hidden_by(*bodies[frame.index], scene, pipeline.size_wh))

@@ -38,14 +38,15 @@ class Frame:
     ``index`` is its 0-based number in the source, independent of start, end and every; ``time_s`` the seconds
     since the source's first frame (for a live source since its opening). ``image_bgr`` is (H, W, 3) uint8, or
     None when the frame could not be decoded, or its image was not asked for. ``flags`` may hold "undecodable"
-    and "resized": the frame had another size than the source's first one, and was brought to that (without
-    regard to the aspect ratio).
+    and "resized": the frame had another size, ``size_wh`` (None where nothing was decoded), than the source's
+    first one, and was brought to that (without regard to the aspect ratio).
     """
 
     index: int
     time_s: float
     image_bgr: np.ndarray | None
     flags: tuple[str, ...]
+    size_wh: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -266,10 +267,11 @@ class VideoSource(ABC):
     def _frame(self, index: int, time_s: float, image: np.ndarray | None, reduce: Reduce = as_it_is) -> Frame:
         if image is None:
             return Frame(index, time_s, None, ("undecodable",))
-        if size_wh(image) == self.info.size_wh:
-            return Frame(index, time_s, reduce(image), ())
+        own_wh = size_wh(image)
+        if own_wh == self.info.size_wh:
+            return Frame(index, time_s, reduce(image), (), own_wh)
         resized = cv2.resize(image, self.info.size_wh, interpolation=cv2.INTER_AREA)
-        return Frame(index, time_s, reduce(resized), ("resized",))
+        return Frame(index, time_s, reduce(resized), ("resized",), own_wh)
 
     @contextmanager
     def _capture(self, *arguments: object, reader: Callable | None = None) -> Iterator[Capture]:

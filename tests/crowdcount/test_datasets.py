@@ -10,6 +10,7 @@ from scipy.io import loadmat, savemat
 
 from crowdcount.errors import CrowdCountError, DatasetError, VideoError
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
+from crowdcount.learning.measuring import n_lost_labels
 from crowdcount.learning.training import evaluate, train
 from crowdcount.scene import Scene, scene_from
 from crowdcount.scene.files import MALL_PERSON_HEIGHT, UCSD_PERSON_HEIGHT
@@ -85,6 +86,9 @@ class TestMall:
         np.testing.assert_array_equal(dataset.numbers, [2, 3, 5])
         np.testing.assert_array_equal(dataset.counts, [1, 0, NAN])
         assert [path.stem for path in dataset.source] == ["seq_000002", "seq_000003", "seq_000005"]
+        assert dataset.missing == (1,)  # of 4, nothing is lost
+        for frames, n_lost in ((None, 2), ("2-5", 1), ([3], 0)):
+            assert n_lost_labels(dataset, frames, np.array([1, 2])) == n_lost
 
     def test_features(self, mall):
         for path in (mall / "mall_feat.mat", mall):

@@ -17,7 +17,7 @@ from crowdcount.learning import cache, fitting, measuring
 from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated
-from crowdcount.learning.measuring import FeatureTable, measure
+from crowdcount.learning.measuring import FeatureTable, measure, n_lost_labels
 from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.regressors import (
     LOCAL_SHARE,
@@ -548,6 +548,24 @@ class TestMeasure:
         every = measure(dataset, np.ones(len(wanted), bool), scene=street.scene)
         np.testing.assert_array_equal(some.features, every.features[some.rows])
 
+    def test_pictures_of_another_shape_are_left_out(self, make_street, tmp_path):
+        """As their dots are in other pixels; a smaller one of the same shape shows the same."""
+        drawn = make_street(tmp_path, n_frames=12)
+        images = [(path, cv2.imread(str(path))) for path in sorted(drawn.frames.iterdir())]
+
+        def resize(k, size_wh):
+            cv2.imwrite(str(images[k][0]), cv2.resize(images[k][1], size_wh))
+
+        resize(5, (120, 90))
+        resize(7, (120, 60))
+        dataset, wanted = drawn.dataset(), np.arange(12) < 9
+        table = measure(dataset, wanted, scene=drawn.scene)
+        assert table.rows.tolist() == [0, 1, 2, 3, 4, 5, 6, 8]
+        assert n_lost_labels(dataset, "0-8", table.rows) == 1
+        resize(0, (120, 60))
+        with pytest.raises(DatasetError, match=r"most of .* another shape than 120x60 of its first one"):
+            measure(dataset, wanted)
+
     def test_of_frames_in_between_nothing_is_measured_that_no_count_needs(
         self, make_street, cell_model, tmp_path, monkeypatch
     ):
@@ -607,18 +625,19 @@ class TestCopies:
         dataset = replace(dataset, counts=np.where(is_lost, dataset.counts, np.nan))
         some = replace(dataset, counts=np.where(np.arange(120) < 10, 4.0, dataset.counts))
         training = train(some)
+        left_out = "labels left out, of frames that are missing, damaged or of another shape"
         assert (training.metrics.n, training.n_lost_labels) == (10, 10)
-        assert "10 labels left out, of frames that cannot be decoded" in training_report(training, "m.npz")
+        assert f"10 {left_out}" in training_report(training, "m.npz")
         evaluation = evaluate(some, training.model, frames="0-24")
         assert (evaluation.metrics.n, evaluation.n_lost_labels) == (10, 5)
-        assert "5 labels left out, of frames that cannot be decoded" in evaluation_report(evaluation)
+        assert f"5 {left_out}" in evaluation_report(evaluation)
         audit, found = audit_labels(some), recalibrate(some, training.model, frames="0-24")
         for n_left, n_lost, report in (
             (len(audit.labels), audit.n_lost_labels, audit_report(audit, [])),
             (found.before.n, found.n_lost_labels + 5, recalibration_report(found, "m.npz")),
         ):
             assert (n_left, n_lost) == (10, 10)
-            assert any("labels left out, of frames that cannot be decoded" in line for line in report)
+            assert f"10 {left_out}" in report or f"5 {left_out}" in report
         measured = measure(dataset, np.ones(120, bool), with_copies=True)
         assert 80 < len(measured.rows) < 110
         assert measured.copies is None

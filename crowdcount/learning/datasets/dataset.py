@@ -1,6 +1,7 @@
 """Frames, some of them with the number of people in them."""
 
 import hashlib
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ class Dataset:
         What was assumed, one line each, for the user to see.
     recordings : tuple of str
         Name of the footage of each row, where they are of several; else empty.
+    missing : tuple of int
+        Numbers of labelled frames whose image is missing, and which are no row.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Dataset:
     feature_views: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     recordings: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
 
     def open_footage(self) -> VideoSource:
         """The source, opened; VideoError when it cannot be read."""
@@ -107,12 +111,7 @@ class Dataset:
             When the text is no range, the list holds anything but numbers, as a mask does, or a range reaches
             beyond the data set's frames or holds none.
         """
-        if not isinstance(frames, str):
-            wrong = [k for k in frames if isinstance(k, bool) or not isinstance(k, int | np.integer)]
-            if wrong:
-                raise DatasetError(f"expected the numbers of frames, found {wrong[0]!r}; of a mask, give "
-                                   "those where it is true")
-        ranges = parse_ranges(frames) if isinstance(frames, str) else [(k, k) for k in frames]
+        ranges = _ranges(frames)
         first, last = self.numbers.min(), self.numbers.max()
         chosen = np.zeros(len(self.numbers), bool)
         for low, high in ranges:
@@ -124,6 +123,22 @@ class Dataset:
                 raise DatasetError(f"{self.name} has none of the frames {range_text(low, high)} asked for")
             chosen |= within
         return chosen
+
+    def n_missing(self, frames: str | Sequence[int] | None) -> int:
+        """How many of the `missing` frames belong to those asked for, as for `select`; None: all."""
+        ranges = [(-math.inf, math.inf)] if frames is None else _ranges(frames)
+        return sum(any(low <= number <= high for low, high in ranges) for number in self.missing)
+
+
+def _ranges(frames: str | Sequence[int]) -> list[tuple[int, int]]:
+    """Both ends of each range of `Dataset.select`."""
+    if isinstance(frames, str):
+        return parse_ranges(frames)
+    wrong = [k for k in frames if isinstance(k, bool) or not isinstance(k, int | np.integer)]
+    if wrong:
+        raise DatasetError(f"expected the numbers of frames, found {wrong[0]!r}; of a mask, give those where "
+                           "it is true")
+    return [(k, k) for k in frames]
 
 
 def box_centres(boxes: np.ndarray) -> np.ndarray:

@@ -77,6 +77,7 @@ def _load_mall(folder: Path) -> Dataset:
         fps=MALL_FPS,
         points=tuple(points[number - 1] for number in numbers),
         scene_files=tuple(sorted(folder.glob("perspective_roi.mat"))),
+        missing=tuple(np.setdiff1d(np.flatnonzero(np.isfinite(counts)) + 1, numbers).tolist()),
     )
 
 

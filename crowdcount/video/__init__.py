@@ -35,7 +35,7 @@ from pathlib import Path
 from ..errors import OutputError, VideoError
 from ..storage import input_errors, is_utf8, same_file
 from .capture import silence_opencv
-from .files import FileSource, check_file
+from .files import FEATURE_SUFFIXES, FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
 from .live import LiveSource, is_camera, without_password
 from .positions import Landmark, Position, check_window, parse_position
@@ -44,6 +44,7 @@ from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, SourceInfo, VideoSource, s
 __all__ = [
     "ASSUMED_RATE",
     "DEFAULT_FPS",
+    "FEATURE_SUFFIXES",
     "IMAGE_SUFFIXES",
     "Frame",
     "Landmark",

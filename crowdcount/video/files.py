@@ -40,6 +40,8 @@ _NEAR = 250  # a start within this many frames is reached by decoding up to it
 _FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
+#: No footage has such a name; tables of ready-made features do.
+FEATURE_SUFFIXES = frozenset({".mat", ".npz"})
 _MATROSKA = b"\x1aE\xdf\xa3"  # the first bytes of such a file
 _ALIKE = 250  # first frames that are looked at for as long as they are identical
 
@@ -435,5 +437,7 @@ def check_file(path: Path) -> None:
         raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
     with input_errors(path, VideoError), path.open("rb") as file:
         empty = not file.read(1)
+    if path.suffix.lower() in FEATURE_SUFFIXES:
+        raise VideoError(f"{path} holds ready-made features or other numbers, no pictures; give these")
     if empty:
         raise VideoError(f"{path} is empty (0 bytes); record or copy it again")

@@ -466,6 +466,7 @@ class TestBadInput:
             ("20261122093000", "20261122093000 does not exist"),
             ("empty.avi", "empty.avi is empty"),
             ("text.avi", "text.avi cannot be read as a video"),
+            ("cut.npz", "cut.npz holds ready-made features or other numbers, no pictures; give these"),
             ("folder", "give videos one by one, or their folder to crowdcount batch"),
             ("street.avi --reconnect 9", "street.avi is neither camera nor stream: it does not break off"),
             ("street.avi --latest", "street.avi is neither camera nor stream: its frames wait"),

@@ -101,6 +101,14 @@ class TestMall:
         assert len(set(dataset.feature_names)) == 30
         assert [dataset.feature_views.count(view) for view in ("size", "edges", "texture")] == [10, 8, 12]
 
+    def test_a_table_has_labels_of_its_own(self, mall, tmp_path):
+        table = mall / "mall_feat.mat"
+        for name in ("counts", "mot"):
+            labels = {name: write(tmp_path / "labels", "frame,count", "0,1")}
+            refused(table, **labels, said=f"ready-made features and has labels of its own; drop --{name}")
+        with pytest.raises(VideoError, match="holds ready-made features or other numbers, no pictures; give"):
+            open_source(table)
+
     def test_a_table_in_capital_letters(self, mall):
         (mall / "mall_feat.mat").rename(mall / "MALL_FEAT.MAT")
         assert len(load_dataset(mall / "MALL_FEAT.MAT").numbers) == 5

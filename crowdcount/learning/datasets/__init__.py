@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...errors import DatasetError
 from ...scene import Scene
+from ...video import FEATURE_SUFFIXES
 from .dataset import Dataset, box_centres, boxes_inside, points_inside
 from .labelled import load_labelled_video, load_mot_video
 from .published import (
@@ -69,6 +70,9 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         raise DatasetError("expected counts or a MOT file, not both; drop one of them")
     if annotated is not None and mot is None:
         raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
+    for option, given in (("--counts", counts), ("--mot", mot)):
+        if given is not None and Path(path).suffix.lower() in FEATURE_SUFFIXES and Path(path).is_file():
+            raise DatasetError(f"{path} holds ready-made features and has labels of its own; drop {option}")
     if fps is not None and counts is None and mot is None:
         raise DatasetError(f"a rate belongs to footage with counts or a MOT file; {path} has one of its own, "
                            "or none: leave fps out, or give labels")

@@ -15,8 +15,6 @@ from .results import CountSummary, clock, print_note
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from rich.progress import Progress
 
-    from models import CountMetrics
-
     from .alarm.training import AlarmTraining
     from .alarm.watching import AlarmSummary
     from .forecast import Forecast
@@ -155,9 +153,12 @@ def describe_model(model: CounterModel) -> str:
     The facts of a model file are not to be trusted to be what this version writes.
     """
     name, limits, validation = (model.facts.get(key) for key in ("trained_on", "limits", "cross_validation"))
+    how = "cross-validated"
+    if isinstance(validation, dict) and "kept" in validation:
+        how, validation = f"{how} without pruned labels", validation["kept"]
     parts = [f"trained on {name}" if isinstance(name, str) else "of unknown training"]
     if isinstance(validation, dict) and isinstance(validation.get("mae"), float):
-        parts.append(f"MAE {validation['mae']:.2f} there (cross-validated)")
+        parts.append(f"MAE {validation['mae']:.2f} there ({how})")
     recalibration = model.facts.get("recalibration")
     if isinstance(recalibration, dict):
         parts.append(f"recalibrated by {recalibration.get('counts')} counts of {recalibration.get('on')}")
@@ -170,17 +171,22 @@ def describe_model(model: CounterModel) -> str:
 
 def training_report(training: "Training", model_path: str) -> list[str]:
     """What a training found, for people."""
-    metrics = training.metrics
+    removed = training.removed
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
     unused = training.n_unlabelled and not training.setting.takes_unlabelled
     labels = [count for learnt in training.model.facts["labels"] for count in learnt.values()]
+    n_labels = len(labels)
+    for one in removed:
+        labels.remove(one.label)
+    without = f" without {plural(len(removed), 'pruned label')}" if removed else ""
     directions = training.directions
     unlabelled = f"{training.n_unlabelled} unlabelled frames{' (not used)' if unused else ''}"
     return [
-        f"{model_path}: trained on {metrics.n} labelled ({min(labels):g} to {max(labels):g} people) "
+        f"{model_path}: trained on {n_labels} labelled ({min(labels):g} to {max(labels):g} people) "
         f"and {unlabelled}{_of_recordings(training)} in {training.seconds:.1f} s",
         *_lost(training.n_lost_labels),
-        f"cross-validation on {len(training.block_biases)} blocks: {_metrics(metrics)}",
+        f"cross-validation on {len(training.block_biases)} blocks{without}: {_metrics(training.kept)}",
+        *([f"with all labels: {_metrics(training.metrics)}"] if removed else []),
         f"bias per block: {biases}",
         *_interval(training),
         f"chosen by it: {training.setting.description}{_averaged(training)}{_local(training)}",
@@ -477,13 +483,7 @@ def _removed(training: "Training") -> list[str]:
         f"{plural(len(removed), 'label')} pruned, further from what the others tell than noise is "
         "(prediction: by a model that has not seen the block; refinement: the lower, the odder):",
         *_listed(removed, "; --json lists all"),
-        f"cross-validation without what was pruned: MAE {_mae_without(removed, training.metrics):.3f}",
     ]
-
-
-def _mae_without(removed: Sequence["RemovedLabel"], metrics: "CountMetrics") -> float:
-    of_removed = sum(abs(label.prediction - label.label) for label in removed)
-    return (metrics.n * metrics.mae - of_removed) / (metrics.n - len(removed))
 
 
 def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:

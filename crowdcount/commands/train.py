@@ -65,11 +65,11 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
     if json:
         names = ("n_unlabelled", "n_lost_labels", "block_biases", "seconds")
         facts = {name: getattr(training, name) for name in names} | asdict(training.setting)
-        removed = [asdict(label) for label in training.removed]
+        facts |= {"kept": asdict(training.kept), "removed": [asdict(label) for label in training.removed]}
         if training.profile is not None:
             facts["profile"] = training.profile.facts()
         if training.directions is not None:
             facts["directions"] = training.directions.errors.facts()
-        print_result(json_line({**asdict(training.metrics), **facts, "removed": removed, "model": model}))
+        print_result(json_line({**asdict(training.metrics), **facts, "model": model}))
     else:
         print_result("\n".join(training_report(training, model)))

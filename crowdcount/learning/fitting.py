@@ -232,12 +232,7 @@ class Fitting:
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""
-        removed_at = getattr(regressor.regressor_, "removed_at_", None)
-        if removed_at is None:
-            return ()
-        removed_at = removed_at[: len(removed_at) - len(self._copies.of)]  # which stand behind
-        if len(removed_at) > len(self.labels):  # frames without a label took part
-            removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
+        removed_at = self.removed_at(regressor)
         removed = [
             RemovedLabel(
                 int(self.numbers[i]),
@@ -249,6 +244,16 @@ class Fitting:
             for i in np.flatnonzero(removed_at >= 0)
         ]
         return tuple(sorted(removed, key=lambda one: (one.refinement, -abs(one.label - one.prediction))))
+
+    def removed_at(self, regressor: CountRegressor) -> np.ndarray:
+        """In which refinement `fit` pruned each label, (n_labels,) int; -1: it is kept."""
+        removed_at = getattr(regressor.regressor_, "removed_at_", None)
+        if removed_at is None:
+            return np.full(len(self.labels), -1)
+        removed_at = removed_at[: len(removed_at) - len(self._copies.of)]  # which stand behind
+        if len(removed_at) > len(self.labels):  # frames without a label took part
+            removed_at = removed_at[np.isfinite(self._counts[self._fitted])]
+        return removed_at
 
     def _rows(self, setting: Setting) -> np.ndarray:
         return self._fitted if setting.takes_unlabelled else self.labelled

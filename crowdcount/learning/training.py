@@ -100,6 +100,8 @@ class Training:
     model : CounterModel
     metrics : CountMetrics
         Blocked cross-validation error.
+    kept : CountMetrics
+        The same without the labels that were pruned.
     block_biases : tuple of float
         Bias of each block: how far the camera's days differ.
     n_unlabelled : int
@@ -124,6 +126,7 @@ class Training:
 
     model: CounterModel
     metrics: CountMetrics
+    kept: CountMetrics
     block_biases: tuple[float, ...]
     n_unlabelled: int
     setting: Setting
@@ -287,6 +290,8 @@ def train(
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
     fitted, predictor = fitting.predictor(best)
+    is_kept = fitting.removed_at(fitted) < 0
+    kept = count_metrics(fitting.labels[is_kept], best.predictions[is_kept])
     n_averaged = len(best.averaged) or 1
     model = CounterModel(
         predictor,
@@ -302,7 +307,7 @@ def train(
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
             "labels": learnt,
-            "cross_validation": asdict(best.metrics),
+            "cross_validation": asdict(best.metrics) | ({} if is_kept.all() else {"kept": asdict(kept)}),
             "regressor": regressor,
             "kernel": kernel,
             **asdict(best.setting),
@@ -318,6 +323,7 @@ def train(
     return Training(
         model,
         best.metrics,
+        kept,
         tuple(float(errors[block].mean()) for block in blocks),
         len(table.rows) - len(errors),
         best.setting,

@@ -33,7 +33,7 @@ from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, CountSummary, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
-from crowdcount.terminal import describe_counts
+from crowdcount.terminal import describe_counts, describe_model
 from tests.crowdcount.numbered_frames import patch_avi_header, write_video
 from tests.crowdcount.rtsp import send_rtsp
 
@@ -751,8 +751,14 @@ class TestTrainAndEvaluate:
         lines = stdout.splitlines()
         header = lines.index("   frame    label  prediction  refinement")
         assert lines[header + 1].split()[:2] == ["51", "90.0"]
-        (kept,) = (line for line in lines if line.startswith("cross-validation without what was pruned: "))
-        assert float(kept.split()[-1]) < 0.3
+        kept, of_all = lines[1:3]
+        assert "(0 to 20 people)" in re.sub(r"(\d)\.\d+", r"\1", lines[0])
+        assert kept.startswith("cross-validation on 5 blocks without 1 pruned label: MAE 0.")
+        assert of_all.startswith("with all labels: MAE 0.7")
+        assert "MAE 0.09 there (cross-validated without pruned labels)" in describe_model(load_model("m.npz"))
+        found = json.loads(run("train features.npz -m m.npz --json")[1])
+        assert (found["n"], found["kept"]["n"]) == (120, 119)
+        assert kept.endswith(f"bias {found['kept']['bias']:+.3f}")
 
     def test_notes_of_a_data_set(self, run):
         boxes = "".join(f"{k + 1},1,{10 + k},30,10,30,1,1,1\n" for k in range(N_FRAMES))

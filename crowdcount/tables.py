@@ -11,6 +11,9 @@ from pathlib import Path
 from .errors import DatasetError
 from .storage import input_errors
 
+#: Of a number or a time (00:00:03,5), with its unit.
+_DECIMAL_COMMA = re.compile(r"^(\s*-?(?:\d+:)*\d+),(\d+\s*[%s]?\s*)$")
+
 
 def csv_rows(path: Path, *kinds: Sequence[str]) -> tuple[list[str], Iterator[tuple[int, dict[str, str]]]]:
     """The names of a table's columns, in small letters, and number and cells of each line of `csv_lines`.
@@ -59,8 +62,8 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Number and cells of each line that is not blank, of UTF-8 or of what spreadsheets write.
 
     Where the first line holds no comma, semicolons or tabs separate, as in many countries; or what a line
-    `sep=;` before it tells a spreadsheet. Between semicolons, numbers may have a decimal comma; it is given
-    as a point. What is not UTF-8 is UTF-16 with its mark, or Windows-1252.
+    `sep=;` before it tells a spreadsheet. Between semicolons, numbers and times may have a decimal comma; it
+    is given as a point. What is not UTF-8 is UTF-16 with its mark, or Windows-1252.
 
     DatasetError when it is no such text; with the number of the line where a quotation mark is not closed,
     which would swallow the lines up to the next one.
@@ -79,7 +82,7 @@ def csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 continue
             if any(cell.strip() for cell in cells):
                 if delimiter == ";":
-                    cells = [re.sub(r"^(\s*-?\d+),(\d+\s*[%s]?\s*)$", r"\1.\2", cell) for cell in cells]
+                    cells = [_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in cells]
                 yield done, cells
     except (UnicodeDecodeError, csv.Error) as error:
         place = f" from line {done + 1} on, where a quotation mark may be left open" if done else ""

@@ -414,6 +414,8 @@ class TestCountsFile:
         np.testing.assert_array_equal(counts, [3, NAN, NAN, 2, 1, *[NAN] * 6, 0])
         dots = write(tmp_path / "dots.csv", "time_s,x,y", "0.25,5,5", "0.25,9,9", "0.5,,")
         np.testing.assert_array_equal(load_dataset(clip, counts=dots).counts[:5], [NAN, NAN, 2, NAN, 0])
+        commas = write(labels, "time_s;count", "00:00:00,5;1", "0:01,25;2,5", "0,25;3")
+        assert np.flatnonzero(load_dataset(clip, counts=commas).counts > 0).tolist() == [2, 4, 10]
         both = write(labels, "frame,time_s,count", "3,0.9,5")  # as `suggest` writes them
         np.testing.assert_array_equal(load_dataset(clip, counts=both).counts[:4], [NAN, NAN, NAN, 5])
 

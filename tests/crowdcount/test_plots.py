@@ -43,7 +43,7 @@ def texts(path, results, **options):
 
 
 class TestPlot:
-    @pytest.mark.parametrize(("n", "start", "apart"), [(100, None, False), (2400, 2, True)])
+    @pytest.mark.parametrize(("n", "start", "apart"), [(100, None, False), (24_000, 2, True)])
     def test_the_summary_never_runs_into_the_legend(self, tmp_path, monkeypatch, n, start, apart):
         figures = []
         monkeypatch.setattr(plots, "_save", lambda figure, path, title: figures.append(figure))

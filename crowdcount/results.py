@@ -31,6 +31,8 @@ Column = type[int] | type[float] | type[str] | datetime
 #: Of Parquet files: what is held in memory until it is written.
 ROWS_PER_GROUP = 1000
 _STANDARD_OUTPUT = "the standard output"
+#: What to do where rows of counts were to be written, and pyarrow is missing.
+_WITHOUT_PYARROW = "pip install pyarrow, or choose csv or jsonl"
 _TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
 #: No count of people and no place in pixels is larger: the sum of their squares is a number.
 LARGEST = 1e9
@@ -252,7 +254,7 @@ def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) ->
 def check_format(target: str | Path, format: str) -> None:
     """OutputError when rows could not be written in a format: without pyarrow, or parquet to a terminal."""
     if format == "parquet":
-        import_parquet()
+        import_parquet(_WITHOUT_PYARROW)
         if str(target) == "-" and is_terminal_output():
             raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
 
@@ -411,7 +413,7 @@ class _ParquetSink:
     """
 
     def __init__(self, file, columns: Mapping[str, Column]):
-        arrow, self._parquet = import_parquet()
+        arrow, self._parquet = import_parquet(_WITHOUT_PYARROW)
         self._arrow = arrow
         kinds = {int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
         self._schema = arrow.schema({
@@ -446,14 +448,13 @@ class _ParquetSink:
         self._writer.write_table(table)
 
 
-def import_parquet():
+def import_parquet(cure: str = "pip install pyarrow"):
     """The modules pyarrow and pyarrow.parquet; OutputError saying what to do when they are missing."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise OutputError("parquet files need pyarrow: pip install 'crowdcount[parquet]', "
-                          "or choose csv or jsonl") from None
+        raise OutputError(f"parquet files need pyarrow: {cure}") from None
     return pyarrow, pyarrow.parquet
 
 

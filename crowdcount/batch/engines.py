@@ -124,7 +124,7 @@ class DaskEngine:
         try:
             from distributed import Client
         except ImportError:
-            raise BatchError("--engine dask needs Dask: pip install 'crowdcount[dask]'") from None
+            raise BatchError("--engine dask needs Dask: pip install distributed") from None
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are told here
         try:
             self._client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)

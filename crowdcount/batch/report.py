@@ -124,7 +124,7 @@ def summarise(
     try:
         import duckdb
     except ImportError:
-        raise OutputError("a report needs duckdb: pip install 'crowdcount[batch]'") from None
+        raise OutputError("a report needs duckdb and pyarrow: pip install duckdb pyarrow") from None
     if any(time is not None and time.tzinfo is not None for time in (since, until)):
         raise BatchError("results have the wall-clock time of their cameras; give times without a zone")
     if not Path(out).is_dir():

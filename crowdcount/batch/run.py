@@ -132,6 +132,11 @@ class _Case:
         return sum(self.progress.values()) / max(1, len(self.segments))
 
 
+def check_needs() -> None:
+    """OutputError unless there is what a batch cannot do without; its report wants DuckDB too."""
+    import_parquet("pip install pyarrow duckdb")
+
+
 def run_batch(
     videos: Sequence[Video], out: str | Path, engine: Engine, options: Options, watcher: BatchWatcher
 ) -> BatchSummary:
@@ -152,7 +157,7 @@ def run_batch(
     """
     began = time.monotonic()
     with closing(engine):
-        import_parquet()
+        check_needs()
         with Catalogue(out) as catalogue:
             batch = _Batch(videos, catalogue, engine, options, watcher)
             try:

@@ -119,12 +119,13 @@ def batch(
     from ..batch.engines import DaskEngine, LocalEngine, default_workers
     from ..batch.plan import check_cameras, plan_videos
     from ..batch.progress import BatchTerminal
-    from ..batch.run import Options, run_batch
+    from ..batch.run import Options, check_needs, run_batch
     from ..batch.worker import Limits
     from ..errors import CrowdCountError
 
     if (engine == "dask") != (scheduler is not None):
         raise click.UsageError("--engine dask and --scheduler ADDRESS belong together")
+    check_needs()
     videos = plan_videos(inputs, patterns=pattern, cameras=camera, include=include, exclude=exclude)
     if click.get_current_context().get_parameter_source("camera") is ParameterSource.COMMANDLINE:
         check_cameras(camera, videos)  # the settings file may know cameras that have no videos here

@@ -70,7 +70,7 @@ class FileSource(VideoSource):
                 if image is None and self._reader is None and is_av_there():
                     continue  # PyAV knows AV1 too
                 if image is None:
-                    other = "" if is_av_there() else ", install PyAV (pip install 'crowdcount[interlaced]')"
+                    other = "" if is_av_there() else ", install PyAV (pip install av)"
                     raise VideoError(
                         f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
                         f"convert it with ffmpeg{other}, or copy it again if it is damaged"

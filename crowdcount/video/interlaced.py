@@ -28,9 +28,8 @@ def interlaced_error(name: str, cure: str) -> VideoError:
     """What to do about a video that is interlaced while PyAV is missing; ``cure``: about the video itself."""
     return VideoError(
         f"{name} decodes to one and the same picture, as interlaced video does with OpenCV "
-        f"{cv2.__version__}: install PyAV to read it (pip install 'crowdcount[interlaced]', in a checkout "
-        f"pip install -e '.[interlaced]'), {cure}, or take an older OpenCV "
-        "(pip install 'opencv-python-headless<4.13')"
+        f"{cv2.__version__}: install PyAV to read it (pip install av), {cure}, or take an older "
+        "OpenCV (pip install 'opencv-python-headless<4.13')"
     )
 
 

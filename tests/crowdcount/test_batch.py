@@ -75,6 +75,13 @@ def finished(command, **options):
     return running.returncode, stderr
 
 
+def test_what_a_batch_needs_is_told_before_anything_else(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, stderr = run(f"batch {tmp_path}/absent -o {tmp_path}/out")
+    assert (code, stderr) == (1, "crowdcount: parquet files need pyarrow: pip install pyarrow duckdb\n")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture(scope="session")
 def unbroken(archive, tmp_path_factory):
     """Folder of the results of an undisturbed run."""

@@ -122,7 +122,7 @@ def test_without_dask(archive, run, tmp_path, monkeypatch):
     code, _, stderr = run(
         f"batch {archive}/videos -o {tmp_path}/out --engine dask --scheduler tcp://127.0.0.1:9"
     )
-    assert (code, stderr) == (1, "crowdcount: --engine dask needs Dask: pip install 'crowdcount[dask]'\n")
+    assert (code, stderr) == (1, "crowdcount: --engine dask needs Dask: pip install distributed\n")
 
 
 @pytest.mark.parametrize("options", ["--engine dask", "--scheduler tcp://127.0.0.1:9"])

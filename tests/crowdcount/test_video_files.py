@@ -551,7 +551,7 @@ def test_interlaced_video_is_read(name):
 @pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
 def test_interlaced_video_is_refused_with_the_cure_where_pyav_is_missing(monkeypatch, name):
     monkeypatch.setattr(files, "is_av_there", lambda: False)
-    with pytest.raises(VideoError, match=rf"{name} decodes to one.*crowdcount\[interlaced\].*yadif.*<4\.13"):
+    with pytest.raises(VideoError, match=rf"{name} decodes to one.*pip install av.*yadif.*<4\.13"):
         open_source(CLIPS / name)
 
 

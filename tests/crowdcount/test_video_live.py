@@ -327,7 +327,7 @@ def test_interlaced_stream_is_refused_with_the_cure_where_pyav_is_missing(servin
     monkeypatch.setattr(live, "is_av_there", lambda: False)
     with (
         serving(send_over_and_over((CLIPS / name).read_bytes(), [])) as port,
-        pytest.raises(VideoError, match=r"one and the same picture.*crowdcount\[interlaced\].*progressive"),
+        pytest.raises(VideoError, match=r"one and the same picture.*pip install av.*progressive"),
     ):
         open_source(f"http://127.0.0.1:{port}/", timeout_s=5)
 

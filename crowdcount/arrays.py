@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import re
 import warnings
 import zipfile
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import CrowdCountError, ModelError, OutputError
-from .storage import atomic_path, read_bytes
+from .storage import atomic_path, read_bytes, refuse_locked
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
 _MAX_MAT_BYTES = 1 << 26  # of the published files the largest has 1.1 MiB
@@ -104,7 +105,7 @@ def refuse_other_kind(path: str | Path, kind: str) -> None:
     """OutputError where a file of a kind, .npz or .json, would replace one that is none of that kind: another
     model, or what somebody else wrote."""
     path = Path(path)
-    if path.is_file() and path.stat().st_size and _kind_of(path) != kind:
+    if os.path.isfile(path) and path.stat().st_size and _kind_of(path) != kind:
         raise OutputError(f"{path} is there and is no {kind} of crowdcount; move it, or choose another name")
 
 
@@ -129,8 +130,9 @@ def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.nda
         Of class `error`, one line, for whatever is wrong with the file.
     """
     path = Path(path)
-    if not path.is_file():
-        what = "is not a file" if path.exists() else "does not exist"
+    if not os.path.isfile(path):
+        refuse_locked(path, error)
+        what = "is not a file" if os.path.exists(path) else "does not exist"
         raise error(f"{path} {what}; check the name")
     try:
         with zipfile.ZipFile(path) as archive:

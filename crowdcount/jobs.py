@@ -1,6 +1,7 @@
 """What the commands on footage do, for any caller: read what is given, work, write files, tell a watcher."""
 
 import glob
+import os
 import re
 import shlex
 import time
@@ -208,11 +209,11 @@ def source_stem(source: str) -> str:
         address = " ".join([address, *filter(_HARMLESS.fullmatch, re.split("[&;]", query))])
         return "-".join(re.findall(r"[\w.]+", address))[:100] or "stream"
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):  # that of Path raises, in a locked folder
         return path.resolve().name or "images"
     if is_camera(source):
         return f"camera-{source}"
-    if glob.has_magic(source) and not path.exists():
+    if glob.has_magic(source) and not os.path.exists(path):
         literal = re.sub(r"\[.*?\]|[*?]", "", path.stem).strip(" _.-")
         return literal or path.parent.resolve().name or "images"
     return path.stem

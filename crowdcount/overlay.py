@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import OutputError
 from .results import FrameCount, clock
-from .storage import WholeWrites, is_utf8, output_error, partial_path
+from .storage import WholeWrites, is_utf8, name_error, output_error, partial_path
 
 if TYPE_CHECKING:
     from .profile import Profile
@@ -63,7 +63,7 @@ class OverlayWriter:
     def __enter__(self) -> Self:
         codec = _CODECS.get(self.path.suffix.lower())
         if not is_utf8(self.path):
-            raise OutputError(f"cannot write {str(self.path)!a}: the name is not valid UTF-8; choose another")
+            raise OutputError(f"cannot write {str(self.path)!a}: {name_error(self.path, 'choose another')}")
         if codec is None:
             raise OutputError(f"cannot write {self.path}: expected a name ending in {' or '.join(_CODECS)}")
         self._partial = partial_path(self.path)

@@ -54,6 +54,16 @@ def input_errors(path: str | Path, kind: type[CrowdCountError]) -> Iterator[None
         raise kind(f"cannot read {path}: {why}; check its name and permissions") from error
 
 
+def refuse_locked(path: str | Path, kind: type[CrowdCountError]) -> None:
+    """A `kind` of error where `path` may not be looked at, of which `os.path` says that it is not there."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        raise kind(f"{path} cannot be read: no permission; change its permissions") from None
+    except (OSError, ValueError):
+        pass
+
+
 @contextmanager
 def atomic_path(path: str | Path, folder: Path | None = None) -> Iterator[Path]:
     """Write a file that appears under its name only when it is whole.
@@ -177,9 +187,9 @@ def refuse_foreign(path: str | Path, columns: Collection[str], without: Collecti
     """OutputError where a table with these columns, and `without` others, would replace a CSV file that holds
     something else: labels that somebody wrote, or results of another kind, whose name was mistaken."""
     path = Path(path)
-    if path.suffix.lower() != ".csv" or not path.is_file():
+    if path.suffix.lower() != ".csv" or not os.path.isfile(path):
         return
-    with path.open("rb") as file:
+    with input_errors(path, OutputError), path.open("rb") as file:
         header = file.readline(200).decode(errors="replace").strip()
     found = set(header.split(","))
     if header and not (set(columns) <= found and found.isdisjoint(without)):
@@ -211,7 +221,7 @@ def _temporary(path: Path) -> Path:
 
 def _followed(path: Path) -> Path:
     """What is written under the name `path`: of a link, what it leads to."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    return Path(os.path.realpath(path)) if os.path.islink(path) else path
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:
@@ -235,6 +245,15 @@ def is_utf8(name: str | Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def name_error(name: str | Path, cure: str = "rename it") -> str:
+    """Why a file's name is not text (`is_utf8`), and what to do about it: the `cure`, or about the locale."""
+    try:
+        os.fsencode(name).decode()
+    except UnicodeError:
+        return f"its name is not valid UTF-8; {cure}"
+    return "its name is UTF-8, the locale is not: set LANG to a UTF-8 locale, or PYTHONUTF8=1"
 
 
 def natural(name: str) -> list:

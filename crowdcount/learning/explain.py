@@ -1,5 +1,6 @@
 """A page that shows what a compressed model compares frames with: the training frames like its prototypes."""
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def _images(footage: str | Path, frames: np.ndarray) -> dict[int, np.ndarray]:
 
 def _source(footage: str | Path):
     """The images of a data set's folder, or the footage itself."""
-    if Path(footage).is_dir():
+    if os.path.isdir(footage):
         from .datasets import load_dataset
 
         try:

@@ -1,5 +1,6 @@
 """What the commands on labels and models do, for any caller: read what is given, work, and write files."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def suggest_frames(
         check_writable(html, PAGE_SUFFIXES)
         refuse_other_page(html)
     if written not in (None, "-"):
-        if Path(written).is_file():
+        if os.path.isfile(written):
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
         refuse_to_replace(written, source, scene)
         check_writable(written, (".csv",))

@@ -33,7 +33,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import OutputError, VideoError
-from ..storage import input_errors, is_utf8, same_file
+from ..storage import input_errors, is_utf8, name_error, refuse_locked, same_file
 from .capture import silence_opencv
 from .files import FEATURE_SUFFIXES, FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
@@ -104,7 +104,7 @@ def open_source(
         return ImageSource([Path(path) for path in source], "the list of images", fps)
     text = str(source)
     if not is_utf8(text):
-        raise VideoError(f"{text!a} cannot be opened: its name is not valid UTF-8; rename it")
+        raise VideoError(f"{text!a} cannot be opened: {name_error(text)}")
     if "://" in text:
         return LiveSource(text, fps, timeout_s, reconnect_s)
     if reconnect_s and not is_camera(text):
@@ -122,6 +122,7 @@ def open_source(
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
 
 
+    refuse_locked(text, VideoError)
 def files_of(source: str | Path | Sequence[Path]) -> list[Path]:
     """The files of a source: a video, or the images of a folder, a pattern or a list, in their order.
 

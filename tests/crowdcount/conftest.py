@@ -1,6 +1,9 @@
 """A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
 
+import builtins
+import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -228,6 +231,26 @@ def garble():
         pytest.fail("no damage passes")
 
     return write
+
+
+@pytest.fixture
+def locked(tmp_path, monkeypatch):
+    """A folder that may not be looked into, not even by the superuser."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+
+    def refused(call):
+        def wrapped(path, *arguments, **options):
+            if not isinstance(path, int) and folder in Path(os.fsdecode(path)).parents:
+                raise PermissionError(13, "Permission denied", str(path))
+            return call(path, *arguments, **options)
+
+        return wrapped
+
+    for module, names in ((os, ("stat", "lstat", "open")), (io, ("open",)), (builtins, ("open",))):
+        for name in names:
+            monkeypatch.setattr(module, name, refused(getattr(module, name)))
+    return folder
 
 
 @pytest.fixture

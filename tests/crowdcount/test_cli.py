@@ -433,6 +433,22 @@ class TestBadInput:
         assert result.exit_code == 1
         assert error_line(result.stderr).endswith("cannot be read: no permission; change its permissions\n")
 
+    def test_a_source_in_a_locked_folder_stops_no_other(self, run, locked):
+        code, _, stderr = run(f"{COUNT} {locked}/x.mp4 -q")
+        assert code == 3
+        assert error_line(stderr) == (
+            f"crowdcount: {locked}/x.mp4 cannot be read: no permission; change its permissions\n"
+        )
+        assert len(read_counts("street.counts.csv")) == N_FRAMES
+
+    @pytest.mark.parametrize("options", ["-o {}.csv", "-o - --plot {}.png", "-o - --save-scene {}.npz"])
+    def test_results_in_a_locked_folder(self, run, locked, options):
+        path = locked / "x"
+        code, _, stderr = run(f"{COUNT} -q {options.format(path)}")
+        assert code == 1
+        assert error_line(stderr).startswith(f"crowdcount: cannot write {path}.")
+        assert "writing there is not permitted; choose another folder" in stderr
+
     @pytest.mark.parametrize("command", ["{}.mp4", "../street.avi -m {}", "train {} -m m.npz", "report {}"])
     def test_a_name_that_is_too_long(self, run, here, command):
         """To Python 3.14 nothing of such a name is there; earlier ones raise where it is asked."""

@@ -3,10 +3,12 @@ import stat
 import pytest
 
 from crowdcount.errors import OutputError
+from crowdcount.model import default_model
 from crowdcount.storage import (
     atomic_path,
     check_writable,
     partial_path,
+    refuse_foreign,
     refuse_to_replace,
     set_aside,
 )
@@ -53,6 +55,15 @@ class TestAtomicPath:
                 pytest.fail("the body ran")
             assert said in str(caught.value)
         assert only(tmp_path) == ["folder"]
+
+    def test_a_locked_folder_is_one_line(self, locked):
+        for write in (atomic_path, partial_path, check_writable):
+            with (pytest.raises(OutputError, match=r"^cannot write [^\n]*: writing there is not permitted; "),
+                  write(locked / "a.csv")):
+                pytest.fail("the body ran")
+        refuse_foreign(locked / "a.csv", ["frame"])
+        with pytest.raises(OutputError, match="writing there is not permitted"):
+            default_model().save(locked / "a.npz")
 
     def test_full_disk_is_one_line(self, tmp_path):
         with (pytest.raises(OutputError, match="the disk is full; free some space"),

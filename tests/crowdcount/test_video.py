@@ -158,6 +158,30 @@ def test_unreadable_file(tmp_path):
     path.chmod(0)
     with pytest.raises(VideoError, match="permission denied; check its name and permissions"):
         open_source(path)
+def test_a_name_whose_letters_the_locale_lacks(tmp_path):
+    """As in a container without a locale: the file is not at fault."""
+    path = tmp_path / "stra\u00dfe.mp4"
+    path.touch()
+    code = "import sys; from crowdcount.video import open_source; open_source(sys.argv[1])"
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", code, os.fsencode(path)]
+    environment, cwd = os.environ | ascii_only, Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, env=environment, cwd=cwd)
+    assert b"its name is UTF-8, the locale is not: set LANG to a UTF-8 locale, or PYTHONUTF8=1" in done.stderr
+
+
+def test_a_file_in_a_locked_folder(locked):
+    for name in ("a.mp4", "*.png"):
+        with pytest.raises(VideoError, match=r"cannot be read: no permission; change its permissions$"):
+            open_source(locked / name)
+
+
+@pytest.mark.parametrize("source", [1.0, None, [1, 2], b"a.avi"])
+def test_what_is_no_source(source):
+    with pytest.raises(VideoError, match="is no source; give a video, a folder"):
+        open_source(source)
+
+
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 `dataset` holds what all of them have in common, `published` and `labelled` how each kind is read.
 """
 
+import os
 from pathlib import Path
 
 from ...errors import DatasetError
 from ...scene import Scene
+from ...storage import refuse_locked
 from ...video import FEATURE_SUFFIXES
 from .dataset import Dataset, box_centres, boxes_inside, points_inside
 from .labelled import load_labelled_video, load_mot_video
@@ -81,7 +83,8 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
     if mot is not None:
         return load_mot_video(path, Path(mot), annotated, roi_scene, fps)
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
+        refuse_locked(path, DatasetError)
         raise DatasetError(f"{path} does not exist; check the name")
     if path.is_dir():
         return load_folder(path)

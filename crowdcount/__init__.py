@@ -9,6 +9,7 @@
 """
 
 from importlib import import_module
+from pathlib import Path
 
 __version__ = "0.1.0"
 
@@ -38,4 +39,6 @@ def __getattr__(name):
     """Import a public name where it is first asked for: the parts cost up to a second each to load."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name != "CrowdCountError":  # which says so
+        import_module(".packages", __name__).check_packages(Path(__file__).resolve().parents[1])
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

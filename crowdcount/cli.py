@@ -2,7 +2,6 @@
 
 import difflib
 import errno
-import importlib.util
 import os
 import re
 import sys
@@ -17,6 +16,7 @@ from .commands import COMMANDS
 from .commands.common import FAILED, complain
 from .errors import CrowdCountError, lacks_memory
 from .interruption import INTERRUPTED, INTERRUPTS
+from .packages import check_packages
 from .settings import SETTINGS_FILE, load_settings, name_variables, unknown_variables
 
 
@@ -33,6 +33,13 @@ def run() -> None:
         if ended.code == INTERRUPTED or any(one.name == "read-ahead" for one in threading.enumerate()):
             _end_at_once(ended.code or 0)
         raise
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        from .results import lost_output
+
+        complain(lost_output(error))  # of --help or --version: what we write ourselves is guarded
+        sys.exit(FAILED)
     finally:
         INTERRUPTS.ignore()
 
@@ -45,23 +52,6 @@ def _end_at_once(code: int) -> None:
         with suppress(AttributeError, OSError, ValueError):  # it is closed, or full
             stream.flush()
     os._exit(code)
-
-
-def check_packages(folder: Path) -> None:
-    """Raise CrowdCountError unless `features` and `models` would be imported from this folder.
-
-    The names are common: a folder that Python looks into earlier may hold a models.py. Nothing is imported.
-    """
-    for name in ("features", "models"):
-        found = importlib.util.find_spec(name)
-        place = Path(found.origin) if found and found.origin else None
-        if place is None:
-            raise CrowdCountError(f"its package {name!r} is missing from {folder}; install crowdcount again")
-        if place.resolve().parent != folder / name:
-            raise CrowdCountError(
-                f"Python finds {place} in the place of its own package {name!r}; start it as `crowdcount` "
-                "instead of `python -m crowdcount`, or rename that file, or take its folder off PYTHONPATH"
-            )
 
 
 class _CommandLine(click.Group):

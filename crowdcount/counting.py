@@ -28,7 +28,7 @@ from .video import (
     VideoSource,
     check_window,
     open_source,
-    parse_position,
+    position_of,
 )
 
 
@@ -347,9 +347,7 @@ def open_counting(
     model = default_model() if model is None else given_model(model)
     if isinstance(scene, (str, Path)):
         scene = load_scene(scene)
-    start, end = (
-        parse_position(str(place)) if isinstance(place, (str, int)) else place for place in (start, end)
-    )
+    start, end = position_of(start), position_of(end)
     opening = open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s, tick=tick)
     with opening as opened, ExitStack() as passes:
         if latest and not opened.info.is_live:

@@ -1,6 +1,7 @@
 """Plots: counts over time, alarms, forecasts, labels beside predictions, and what a compression costs."""
 
 import io
+import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells where it keeps its fonts, when imported
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _MOST_DOTS = 50  # of a line
 _NARROWEST = 1 / 600  # of a plot's width: what can still be seen

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
-from .storage import WholeWrites, input_errors, output_errors, partial_path
+from .storage import WholeWrites, input_errors, output_error, output_errors, partial_path
 from .tables import csv_rows
 
 COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
@@ -360,6 +360,12 @@ def print_result(text: str) -> None:
     """Write a line of text to the standard output; OutputError when that fails."""
     with output_errors(_STANDARD_OUTPUT):
         _StandardOutput().write(f"{text}\n".encode(errors="backslashreplace"))
+
+
+def lost_output(error: OSError) -> OutputError:
+    """Give up the standard output, to which others print, where that raised an error."""
+    _discard(sys.stdout)
+    return output_error(_STANDARD_OUTPUT, error)
 
 
 def print_note(line: str) -> None:

@@ -30,6 +30,7 @@ import glob
 import math
 import os
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 
 from ..errors import OutputError, VideoError
@@ -38,7 +39,7 @@ from .capture import silence_opencv
 from .files import FEATURE_SUFFIXES, FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among
 from .live import LiveSource, is_camera, without_password
-from .positions import Landmark, Position, check_window, parse_position
+from .positions import Landmark, Position, check_window, parse_position, position_of
 from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, SourceInfo, VideoSource, spread
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "is_camera",
     "open_source",
     "parse_position",
+    "position_of",
     "refuse_among_images",
     "spread",
     "without_password",
@@ -91,17 +93,20 @@ def open_source(
     VideoError when the source is missing, empty, unreadable, no video, or has no frame that decodes; also for
     a ``reconnect_s`` of what is not live, and an ``fps`` of what is.
     """
+    if fps is not None and not isinstance(fps, Real):
+        raise VideoError(f"fps must be a number of frames per second, not {fps!r}")
     if fps is not None and not _LOWEST_FPS <= fps <= 1 / _LOWEST_FPS:
         raise VideoError(f"fps must be {_LOWEST_FPS:g} to {1 / _LOWEST_FPS:g} frames per second, not {fps}")
+    fps = None if fps is None else float(fps)
     if not 0 < timeout_s < math.inf:
         raise VideoError(f"timeout_s must be a positive number of seconds, not {timeout_s}")
     if not 0 <= reconnect_s < math.inf:
         raise VideoError(f"reconnect_s must be a number of seconds from 0, not {reconnect_s}")
     silence_opencv()
-    if isinstance(source, int):
-        return LiveSource(source, fps, timeout_s, reconnect_s)
+    if isinstance(source, Integral):
+        return LiveSource(int(source), fps, timeout_s, reconnect_s)
     if not isinstance(source, (str, Path)):
-        return ImageSource([Path(path) for path in source], "the list of images", fps)
+        return ImageSource(_listed(source), "the list of images", fps)
     text = str(source)
     if not is_utf8(text):
         raise VideoError(f"{text!a} cannot be opened: {name_error(text)}")
@@ -117,12 +122,21 @@ def open_source(
         return ImageSource([Path(text)], text, fps) if is_image else FileSource(text, fps, tick)
     if is_camera(text):
         return LiveSource(int(text), fps, timeout_s, reconnect_s)
+    refuse_locked(text, VideoError)
     if glob.has_magic(text):
         return ImageSource(files_of(text), text, fps)
     raise VideoError(f"{text} does not exist; give a video, a folder of images, a camera number or a URL")
 
 
-    refuse_locked(text, VideoError)
+def _listed(paths: Sequence[Path]) -> list[Path]:
+    try:
+        return [Path(path) for path in paths]
+    except TypeError:
+        raise VideoError(
+            f"{paths!r} is no source; give a video, a folder or list of images, a camera number or a URL"
+        ) from None
+
+
 def files_of(source: str | Path | Sequence[Path]) -> list[Path]:
     """The files of a source: a video, or the images of a folder, a pattern or a list, in their order.
 

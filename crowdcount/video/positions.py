@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Integral
 
 from ..errors import VideoError
 
@@ -64,8 +65,23 @@ def parse_position(text: str) -> Position:
         return Position(time_s=float(match[1]))
     if match := re.fullmatch(r"(?:([0-9]{1,15}):)?([0-5]?[0-9]):([0-5][0-9](?:\.[0-9]*)?)", text):
         return Position(time_s=int(match[1] or 0) * 3600 + int(match[2]) * 60 + float(match[3]))
-    raise VideoError(
-        f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS, MM:SS), not {text!r}"
+    raise _no_position(text)
+
+
+def position_of(place: Position | Landmark | str | int | None) -> Position | Landmark | None:
+    """A place given as text, see `parse_position`, or as a frame's number; VideoError for other types."""
+    if place is None or isinstance(place, (Position, Landmark)):
+        return place
+    if isinstance(place, Integral):
+        place = str(int(place))
+    if not isinstance(place, str):
+        raise _no_position(place)
+    return parse_position(place)
+
+
+def _no_position(found: object) -> VideoError:
+    return VideoError(
+        f"a position is a frame number (120), seconds (2.5s) or a time (HH:MM:SS, MM:SS), not {found!r}"
     )
 
 

@@ -1032,6 +1032,12 @@ class TestProcess:
         assert code == 1
         assert "cannot write the standard output: the disk is full" in error_line(stderr)
 
+    @pytest.mark.parametrize("command", ["--version", "--help", "batch --help"])
+    @pytest.mark.parametrize("unbuffered", ["", "1"])
+    def test_full_standard_output_for_help(self, command, unbuffered, monkeypatch):
+        monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+        self.test_full_standard_output(None, command)
+
     @pytest.mark.parametrize(("sources", "code"), [("", 0), ("../missing.avi", 3)])
     def test_full_standard_error(self, here, sources, code):
         with open("/dev/full", "wb") as full:  # as a log on a disk of its own
@@ -1136,7 +1142,18 @@ class TestProcess:
         path.write_text("raise SystemExit('the wrong module was run')")
         code, stdout, stderr = finished("absent.avi")
         assert (code, stdout) == (1, "")
-        assert f"Python finds {path} in the place of its own package" in error_line(stderr)
+        assert f"Python finds {path} in the place of crowdcount's own package" in error_line(stderr)
+
+    @pytest.mark.parametrize("name", ["models.py", "features.py"])
+    def test_a_users_module_of_the_same_name_in_python(self, here, name):
+        (here / name).write_text("raise SystemExit('the wrong module was run')")
+        (here / "own.py").write_text(
+            "import crowdcount\ntry:\n    crowdcount.count\n"
+            "except crowdcount.CrowdCountError as error:\n    print(error)"
+        )
+        environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+        told = subprocess.check_output([sys.executable, "own.py"], env=environment, text=True)
+        assert told.startswith(f"Python finds {here / name} in the place of crowdcount's own package")
 
     def test_our_own_packages_pass_the_check(self, tmp_path):
         check_packages(PROJECT)

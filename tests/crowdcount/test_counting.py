@@ -124,6 +124,15 @@ class TestRows:
         assert [row.frame for row in rows] == list(range(24))
         assert [row.time_s for row in rows] == pytest.approx([k / 10 for k in range(24)])
 
+    def test_numbers_of_numpy_are_numbers(self, clip, trained):
+        options = {"model": trained.model, "start": np.int64(3), "end": np.int32(9), "fps": np.float32(29.97)}
+        rows = list(count(clip, **options))
+        assert [row.frame for row in rows] == list(range(3, 9))
+        assert all(type(row.time_s) is float for row in rows)
+        for place in ("start", "end"):
+            with pytest.raises(VideoError, match="a position is a frame number"):
+                next(count(clip, model=trained.model, **{place: 1.0}))
+
     def test_decoding_in_the_counting_thread_changes_nothing(self, clip, trained):
         with open_counting(clip, model=trained.model) as counting:
             here = counting.frames(ahead=False)

@@ -1,8 +1,12 @@
 import math
+import os
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from xml.etree import ElementTree
 
 import cv2
@@ -14,6 +18,8 @@ from crowdcount import plots
 from crowdcount.errors import OutputError
 from crowdcount.plots import plot_alarm, plot_counts
 from crowdcount.results import FrameCount
+
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def rows(n, *, count=5.0, flags=()):
@@ -168,6 +174,13 @@ class TestPlot:
         heading = cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_GRAYSCALE)[:40]
         dark = np.flatnonzero((heading < 128).any(axis=0))
         assert 0.85 * heading.shape[1] < dark[-1] < heading.shape[1] - 5
+
+    def test_where_no_fonts_can_be_kept_nothing_is_said(self, tmp_path):
+        code = "from crowdcount.plots import plot_counts; plot_counts([], 'a.png', 'clip')"
+        environment = os.environ | {"PYTHONPATH": str(PROJECT), "MPLCONFIGDIR": "/dev/null/none"}
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
     def test_titles_are_names_of_files(self, tmp_path):
         one = [FrameCount(0, 0.0, 1.0, 0.0, 2.0)]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdcount.errors import VideoError
-from crowdcount.video import Position, open_source, parse_position
+from crowdcount.video import Position, open_source, parse_position, position_of
 from crowdcount.video.ahead import read_ahead
 from tests.crowdcount.numbered_frames import (
     assert_numbered,
@@ -51,6 +51,18 @@ def test_position_is_read(text, position):
 def test_other_positions_are_refused(text):
     with pytest.raises(VideoError, match=r"frame number \(120\)"):
         parse_position(text)
+
+
+@pytest.mark.parametrize("place", [5, np.int64(5), np.uint8(5), "5", Position(frame=5)])
+def test_a_frame_number_of_any_type_is_a_position(place):
+    assert position_of(place) == Position(frame=5)
+    assert type(position_of(place).frame) is int
+
+
+@pytest.mark.parametrize("place", [1.0, np.float32(1), b"1", (1,), -1, np.int64(-1)])
+def test_what_is_no_position(place):
+    with pytest.raises(VideoError, match=r"frame number \(120\)"):
+        position_of(place)
 
 
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59), st.integers(0, 999))
@@ -146,18 +158,6 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
         open_source(path)
 
 
-def test_special_file_is_refused_without_being_opened(tmp_path):
-    os.mkfifo(tmp_path / "pipe.avi")  # to open it would wait for a writer
-    with pytest.raises(VideoError, match="neither a file nor a folder"):
-        open_source(tmp_path / "pipe.avi")
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_unreadable_file(tmp_path):
-    path = write_video(tmp_path / "a.avi", 5)
-    path.chmod(0)
-    with pytest.raises(VideoError, match="permission denied; check its name and permissions"):
-        open_source(path)
 def test_a_name_whose_letters_the_locale_lacks(tmp_path):
     """As in a container without a locale: the file is not at fault."""
     path = tmp_path / "stra\u00dfe.mp4"
@@ -182,13 +182,25 @@ def test_what_is_no_source(source):
         open_source(source)
 
 
+def test_special_file_is_refused_without_being_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.avi")  # to open it would wait for a writer
+    with pytest.raises(VideoError, match="neither a file nor a folder"):
+        open_source(tmp_path / "pipe.avi")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(tmp_path):
+    path = write_video(tmp_path / "a.avi", 5)
+    path.chmod(0)
+    with pytest.raises(VideoError, match="permission denied; check its name and permissions"):
+        open_source(path)
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"timeout_s": 0}, *({"fps": rate} for rate in (0, math.nan, math.inf, 1e-300, 1e300))]
+    "arguments", [{"timeout_s": 0}, *({"fps": rate} for rate in (0, math.nan, math.inf, 1e-300, 1e300, "25"))]
 )
 def test_senseless_numbers_are_refused(tmp_path, arguments):
-    with pytest.raises(VideoError, match=r"must be (a positive number|1e-06 to 1e\+06 frames per second)"):
+    with pytest.raises(VideoError, match=r"must be (a (positive )?number|1e-06 to 1e\+06 frames per second)"):
         open_source(tmp_path, **arguments)
 
 

@@ -1,0 +1,24 @@
+"""Whether the packages beside this one are its own."""
+
+import importlib.util
+from pathlib import Path
+
+from .errors import CrowdCountError
+
+
+def check_packages(folder: Path) -> None:
+    """Raise CrowdCountError unless `features` and `models` would be imported from this folder.
+
+    The names are common: a folder that Python looks into earlier may hold a models.py. Nothing is imported.
+    """
+    for name in ("features", "models"):
+        found = importlib.util.find_spec(name)
+        place = Path(found.origin) if found and found.origin else None
+        ours = f"crowdcount's own package {name!r}"
+        if place is None:
+            raise CrowdCountError(f"{ours} is missing from {folder}; install crowdcount again")
+        if place.resolve().parent != folder / name:
+            raise CrowdCountError(
+                f"Python finds {place} in the place of {ours}; rename that file, or take its folder off "
+                "PYTHONPATH, or start `crowdcount` instead of `python -m crowdcount`"
+            )

@@ -123,7 +123,7 @@ def bad_files(folder: Path) -> dict[str, str]:
         "noise.mp4": (np.random.default_rng(0).bytes(50_000), "no video"),
         "zeros.avi": (bytes(50_000), "no video"),
         "head.avi": (clip[:300], "cut off"),
-        "archive.npz": (b"PK\x03\x04" + bytes(500), "no video"),
+        "archive.npz": (b"PK\x03\x04" + bytes(500), "no pictures"),
         "empty.jpg": (b"", "is empty"),
         "text.jpg": (b"no image", "holds no image that can be read"),
     }

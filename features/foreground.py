@@ -30,6 +30,8 @@ LIGHT_CHANGE_GAIN = 1.25
 #: Light and camera are looked at out of turn in a frame of which twice as much is foreground as before, and
 #: this share of the scene more.
 UNSTEADY_SHARE = 0.02
+#: After a change of light the scene stays in which less than this share of the frames is foreground.
+EXPLAINED_SHARE = 0.25
 #: Number of consecutive looks that must agree on a moved camera.
 CAMERA_SHIFT_CHECKS = 3
 #: Learning waits for so many changes of light in a row to be over; a lamp that blinks on is learnt as it is.
@@ -224,7 +226,10 @@ class Segmenter:
                     self._recent = []  # a lamp flickers, or they go out one by one
             self._recent.append(frame_bgr)
             if len(self._recent) == MIN_LEARNING_FRAMES:
-                self.learn(self._recent, for_now=True)
+                if self._learning_for == "light_change" and self._explains(self._recent):
+                    self._light = self._light_in_turn = self._learning_for = None
+                else:
+                    self.learn(self._recent, for_now=True)
                 self._recent = []
                 if self._n_flickers <= MOST_FLICKERS:
                     self._n_flickers = 0
@@ -321,6 +326,15 @@ class Segmenter:
             return False
         ratio = (frame_bgr.mean() + 1) / (self._recent[-1].mean() + 1)
         return abs(np.log(ratio)) > np.log(LIGHT_CHANGE_GAIN)
+
+    def _explains(self, frames_bgr) -> bool:
+        """Whether frames, each in its own light, show the scene as it is and little else: from these alone,
+        whoever stands there would be learnt too."""
+        lights = [self._light_of(frame) for frame in frames_bgr]
+        if any(light.is_recoloured or _is_noisy(light) for light in lights):
+            return False
+        found = [self._segmented(frame, light)[1] for frame, light in zip(frames_bgr, lights, strict=True)]
+        return np.median(found) < EXPLAINED_SHARE * self._n_pixels
 
     def _has_doubled(self, n_changed: int, n_before: int) -> bool:
         """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""

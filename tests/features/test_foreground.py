@@ -549,6 +549,21 @@ class TestLight:
             assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    @pytest.mark.parametrize("gain", [0.6, 1.4])
+    def test_a_scene_that_a_change_leaves_as_it_is_has_no_ghost_of_who_stands_there(
+        self, empty_scene, rate, gain
+    ):
+        segmenter, camera = empty_scene(rate)
+        person, scene = person_mask(70, 100), segmenter.empty
+        for _ in range((MIN_LEARNING_FRAMES + 2) * max(1, round(rate / 2)) + look_step(rate)):
+            segmenter.apply(camera(person, gain=gain))
+        found = segmenter.apply(camera(person, gain=gain))
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.7
+        assert segmenter.apply(camera(gain=gain)).mask.mean() < 0.01
+        assert segmenter.empty is scene
+
+    @both_rates
     @pytest.mark.parametrize("tones", [lambda x: 0.35 * x, lambda x: 0.6 * x + 60], ids=["dusk", "fog"])
     def test_another_days_light_is_brought_to_the_known_one(self, rate, tones):
         """Whoever differs from the scene differs as much as on the day that is known."""

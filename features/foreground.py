@@ -312,9 +312,11 @@ class Segmenter:
         return self._model.meter.measure(frame_bgr)
 
     def _has_jumped(self, former: Light | None) -> bool:
-        """Whether a channel is much brighter or darker than it was in the light before."""
+        """Whether a channel is much brighter or darker than in the light before, or a part of the scene."""
         if former is None or former is self._light:
             return False
+        if self._light.other is not None and former.other is None:
+            return True
         return _change_between(self._light, former) > np.log(LIGHT_CHANGE_GAIN)
 
     def _is_in_another_light(self, frame_bgr) -> bool:

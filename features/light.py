@@ -15,6 +15,13 @@ from .tones import DARK, SATURATED, ToneCurve, ToneMeter
 ROWS, COLUMNS, SAMPLES = 12, 16, 4
 #: A larger local change than this is no drift of the light but a person.
 LARGEST_DRIFT = 0.25
+#: A larger one is of light all the same, as of a lamp that went out or a cloud's shadow, where this share of
+#: a block's samples is within so much of their median, in so large a share of the image that hangs together,
+#: and more than so much of the scene's texture is left.
+_EVEN_SHARE, _EVEN_WITHIN, _LEAST_REGION, _PRESERVED = 0.6, 0.12, 0.05, 0.5
+#: The least, or most, of each place's neighbours.
+_AROUND = {np.minimum: cv2.erode, np.maximum: cv2.dilate}
+#: From what to what all channels of white are.
 _WHITE = (SATURATED,) * 3, (255,) * 3
 #: The darkest that light can be.
 _LEAST_GAIN = 0.05
@@ -52,6 +59,8 @@ class Light:
     is_recoloured : bool
         Whether the frame is grey where the empty scene has colours, or the other way round: a camera has
         switched to infrared for the night, or back.
+    other : (ROWS, COLUMNS) float32 or None
+        Which part of `local` is no drift: not 1 where a lamp went out or on, or a shadow fell. None: nowhere.
     """
 
     gains: np.ndarray
@@ -60,6 +69,7 @@ class Light:
     excess_noise: float = 0.0
     tones: ToneCurve | None = None
     is_recoloured: bool = False
+    other: np.ndarray | None = None
 
     @property
     def brightness(self) -> np.ndarray:
@@ -69,7 +79,10 @@ class Light:
     @cached_property
     def factors(self) -> np.ndarray:
         """(H, W, 3) float32: both factors together, of each pixel."""
-        factors = self.local[..., None] * np.maximum(self.gains, _LEAST_GAIN)
+        return self._factors_of(self.local)
+
+    def _factors_of(self, local) -> np.ndarray:
+        factors = local[..., None] * np.maximum(self.gains, _LEAST_GAIN)
         return cv2.resize(factors, self.size_wh, interpolation=cv2.INTER_LINEAR)
 
     @cached_property
@@ -79,12 +92,16 @@ class Light:
     def cast_on(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
         """What (H, W, 3) of the empty scene looks like in this light: uint8, rounded and saturated.
 
-        `bound` is for what may be seen at the least, or most, where a tone curve leaves that open:
-        numpy.minimum, or maximum.
+        `bound` is for what may be seen at the least, or most, where a tone curve leaves that open, or a
+        shadow's edge: numpy.minimum, or maximum.
         """
+        factors = self.factors
+        if bound is not None and self.other is not None:  # the edge is somewhere in a block, or beside it
+            around = _AROUND[bound](self.other, np.ones((3, 3)))
+            factors = self._factors_of(self.local * around / self.other)
         if self.tones is None:
-            return cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_8U)
-        return self.tones.applied(cv2.multiply(image_bgr, self.factors, dtype=cv2.CV_16S), bound)
+            return cv2.multiply(image_bgr, factors, dtype=cv2.CV_8U)
+        return self.tones.applied(cv2.multiply(image_bgr, factors, dtype=cv2.CV_16S), bound)
 
     def evened_out(self, frame_bgr: np.ndarray) -> np.ndarray:
         """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated.
@@ -104,7 +121,8 @@ class LightMeter:
     """Measures the light of frames against that of one empty scene, despite the people in them.
 
     A drift of daylight or a reflection on the floor brightens a part of the scene smoothly; people change
-    pixels by more than `LARGEST_DRIFT` or only in a part of a block, which the median passes over.
+    pixels by more than `LARGEST_DRIFT` or only in a part of a block, which the median passes over. A lamp or
+    a cloud's shadow may change a large part by more, but leaves its texture, which whatever is there hides.
 
     Parameters
     ----------
@@ -129,8 +147,10 @@ class LightMeter:
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
         self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + DARK)
         self._level = 1 / (3 * self._inverse_total)
+        totals = medians(1 / self._inverse_total.reshape(ROWS * COLUMNS, -1)).reshape(ROWS, COLUMNS)
+        self._dark_shares = DARK / np.maximum(totals - DARK, 1)  # ratios are those of sums with DARK
         frames = [self._sampled(frame) for frame in frames]
-        noises = [self._seen(frame)[3] for frame in frames]
+        noises = [self._seen(frame)[-1] for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
         self._coloured_share = float(np.median([_coloured_share(frame) for frame in frames or [sampled]]))
 
@@ -141,23 +161,23 @@ class LightMeter:
         are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
         """
         sampled = self._sampled(frame_bgr)
-        gains, tones, local, noise = self._seen(sampled)
+        gains, tones, local, other, noise = self._seen(sampled)
         excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
         is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(gains.max())))
-        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones, is_recoloured)
+        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones, is_recoloured, other)
 
     def _sampled(self, frame_bgr) -> np.ndarray:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""
         return frame_bgr.ravel().take(self._places)
 
-    def _seen(self, sampled) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, float]:
-        """Gains, tone curve, local light, and the median deviation from these, grey levels, but of what is no
-        drift."""
+    def _seen(self, sampled) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, np.ndarray | None, float]:
+        """Gains, tone curve, local light, which of that is no drift, and the median deviation from these of
+        what nothing hides, grey levels."""
         gains = np.ones(3, np.float32)
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
         if len(usable) <= _LEAST_SHARE * len(is_usable):
-            return gains, None, *self._local(sampled, gains)[:2]
+            return gains, None, *self._local(sampled, gains)[:3]
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
         found = np.sort(ratios, axis=1)[:, len(usable) // 2]
         *by_gains, left_by_gains = self._local(sampled, found)
@@ -168,13 +188,19 @@ class LightMeter:
                 return gains, tones, *by_tones
         return found, None, *by_gains
 
-    def _local(self, sampled, gains) -> tuple[np.ndarray, float, float]:
-        """The local light of pixels (3, n) whose channels have these gains; the median deviation from it of
-        what is no drift, grey levels; and the mean of all, where none counts for more than a drift."""
+    def _local(self, sampled, gains) -> tuple[np.ndarray, np.ndarray | None, float, float]:
+        """The local light of pixels (3, n) whose channels have these gains; which of it is no drift; the
+        median deviation from it of what nothing hides, grey levels; and the mean of all, where none counts
+        for more than a drift."""
         brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ sampled.astype(np.float32)
         ratios = ((brightness + DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
         n_usable = is_drift.sum(axis=1)
+        other = self._other_light(ratios, n_usable)
+        if other is not None:
+            ratios = ratios / other.reshape(-1, 1)
+            is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
+            n_usable = is_drift.sum(axis=1)
         ascending = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
         median = ascending[np.arange(len(ascending)), n_usable // 2]
         local = np.where(n_usable > 0.3 * SAMPLES**2, median, np.float32(1)).reshape(ROWS, COLUMNS)
@@ -182,7 +208,54 @@ class LightMeter:
         deviations, level = np.abs(ratios - local.reshape(-1, 1)), self._level.reshape(ratios.shape)
         left = float(np.mean(np.minimum(deviations, LARGEST_DRIFT) * level))
         deviations = (deviations * level)[is_drift]
-        return local, float(medians(deviations[None])[0]) if len(deviations) else 0.0, left
+        noise = float(medians(deviations[None])[0]) if len(deviations) else 0.0
+        if other is not None:
+            other = np.maximum(other + (other - 1) * self._dark_shares, np.float32(_LEAST_GAIN))
+            local = local * other
+        return local, other, noise, left
+
+    def _other_light(self, ratios, n_usable) -> np.ndarray | None:
+        """By which factor (ROWS, COLUMNS) blocks of these ratios (ROWS * COLUMNS, n), so many of each of a
+        drift, are brighter where a lamp went out or a shadow fell; None where nowhere."""
+        far = np.flatnonzero(n_usable < 0.5 * SAMPLES**2)
+        least = _LEAST_REGION * len(ratios)
+        if len(far) < least:
+            return None
+        middles = np.maximum(medians(ratios[far])[:, None], np.float32(_LEAST_GAIN))
+        deviations = ratios[far] / middles - 1
+        is_even = np.count_nonzero(np.abs(deviations) < _EVEN_WITHIN, axis=1) >= _EVEN_SHARE * SAMPLES**2
+        even, other = np.zeros((2, len(ratios)), np.float32)
+        even[far[is_even]] = 1
+        even = even.astype(np.uint8).reshape(ROWS, COLUMNS)
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(even, connectivity=4)
+        labels = labels.ravel()[far]
+        for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= least) + 1:
+            is_in = labels == label
+            levels = self._level.reshape(ratios.shape)[far[is_in]]
+            if _texture_left(levels, deviations[is_in]) > _PRESERVED:
+                other[far[is_in]] = middles[is_in, 0]
+        if not other.any():
+            return None
+        other[other == 0] = 1
+        around = cv2.medianBlur(other.reshape(ROWS, COLUMNS), 5).ravel()[far]
+        is_hidden = (around != 1) & (np.abs(other[far] / around - 1) > LARGEST_DRIFT)
+        other[far[is_hidden]] = around[is_hidden]  # people who fill blocks stand in their neighbours' light
+        return other.reshape(ROWS, COLUMNS)
+
+
+def _texture_left(levels, deviations) -> float:
+    """How much of the texture of a scene, (k, n) grey levels in k blocks, is in a frame that deviates by such
+    shares from their light: the covariance over the larger variance, 1 in another light, 0 behind something.
+    """
+    is_near = np.abs(deviations) < LARGEST_DRIFT
+    n_near = np.maximum(is_near.sum(axis=1, keepdims=True), 1)
+    scene = levels / medians(levels)[:, None]
+    scene, frame = (
+        (texture - (texture * is_near).sum(axis=1, keepdims=True) / n_near) * is_near
+        for texture in (scene, scene + deviations)
+    )
+    largest = max((scene**2).sum(), (frame**2).sum())
+    return float((scene * frame).sum() / largest) if largest else 0.0
 
 
 def shows_nothing(image_bgr: np.ndarray) -> bool:

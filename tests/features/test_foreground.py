@@ -564,6 +564,29 @@ class TestLight:
         assert segmenter.empty is scene
 
     @both_rates
+    @pytest.mark.parametrize("gain", [0.4, 1.5])
+    def test_a_lamp_over_a_part_of_the_scene_is_flagged_and_no_foreground(self, empty_scene, rate, gain):
+        segmenter, camera = empty_scene(rate)
+        people = person_mask(120, 100), person_mask(40, 100)
+        lamp = np.ones((HEIGHT, WIDTH, 1), np.float32)
+        lamp[:, 85:] = gain
+        found = [
+            segmenter.apply(camera(*people, gain=lamp))
+            for _ in range((MIN_LEARNING_FRAMES + 2) * max(1, round(rate / 2)) + look_step(rate))
+        ]
+        assert found[0].flags == ("light_change",)
+        assert found[-1].flags == ()
+        assert overlap(found[-1].mask, people[0] | people[1]) > 0.7
+        assert segmenter.apply(camera(gain=lamp)).mask.mean() < 0.02
+
+    def test_a_crowd_in_dark_clothes_is_no_lack_of_light(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        crowd = np.any([person_mask(x, 110, 100) for x in range(90, 170, 8)], axis=0)
+        found = segmenter.apply(camera(crowd))
+        assert found.flags == ()
+        assert overlap(found.mask, crowd) > 0.8
+
+    @both_rates
     @pytest.mark.parametrize("tones", [lambda x: 0.35 * x, lambda x: 0.6 * x + 60], ids=["dusk", "fog"])
     def test_another_days_light_is_brought_to_the_known_one(self, rate, tones):
         """Whoever differs from the scene differs as much as on the day that is known."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -47,6 +49,33 @@ class TestMeter:
         assert light.gains == pytest.approx([1, 1, 1], abs=0.02)
         assert light.local[:, : COLUMNS * 3 // 4 - 1] == pytest.approx(1, abs=0.03)
         assert light.local[:, COLUMNS * 3 // 4 + 1 :] == pytest.approx(1.13, abs=0.03)
+
+    @pytest.mark.parametrize("gain", [0.4, 0.6, 1.5])
+    def test_a_lamp_that_lights_a_part_is_told_by_the_texture_that_stays(self, meter, gain):
+        field = np.ones((HEIGHT, WIDTH, 1))
+        field[:, -60:] = gain
+        frame = seen(field, PEOPLE)
+        light = meter.measure(frame)
+        assert light.gains == pytest.approx([1, 1, 1], abs=0.04)
+        assert light.local[:, : COLUMNS // 2] == pytest.approx(1, abs=0.05)
+        assert light.local[:, -5:] == pytest.approx(gain, rel=0.06)
+        assert (np.abs(light.other[:, -5:] - gain) < 0.1).all()
+        assert np.abs(light.evened_out(frame)[:, -50:] - seen()[:, -50:].astype(int)).mean() < 3
+
+    @pytest.mark.parametrize("noise", [0, 2])
+    @pytest.mark.parametrize("level", [35, 220])
+    def test_what_hides_as_large_a_part_is_no_light(self, meter, level, noise):
+        frame = seen()
+        frame[:, -60:] = level + np.random.default_rng(3).normal(0, noise, (HEIGHT, 60, 1)).round()
+        light = meter.measure(frame)
+        assert light.other is None
+        assert light.local == pytest.approx(np.ones((ROWS, COLUMNS)), abs=0.1)
+
+    def test_a_scene_without_texture_tells_no_local_light(self):
+        frame = np.full((HEIGHT, WIDTH, 3), 100, np.uint8)
+        meter = LightMeter(frame)
+        frame[:, -60:] = 40
+        assert meter.measure(frame).other is None
 
     def test_what_is_hidden_or_changed_much_keeps_its_light(self, meter):
         assert (meter.measure(np.zeros((HEIGHT, WIDTH, 3), np.uint8)).local == 1).all()
@@ -167,6 +196,16 @@ class TestLight:
         evened = self.light([1, 1, 1], halves).evened_out(self.FRAME)
         assert (evened[:, :70] == self.FRAME[:, :70]).all()
         assert (evened[:, -70:] == self.FRAME[:, -70:] // 2).all()
+
+    def test_at_an_edge_either_side_may_be_seen(self):
+        halves = np.where(np.arange(COLUMNS) < COLUMNS // 2, 1, 0.4) * np.ones((ROWS, 1))
+        light = replace(self.light([1, 1, 1], halves), other=np.float32(halves))
+        least, most = (light.cast_on(self.FRAME, bound) for bound in (np.minimum, np.maximum))
+        for cast, left, right in ((light.cast_on(self.FRAME), 100, 40), (least, 100, 40), (most, 100, 40)):
+            assert (cast[:, :60, 1] == left).all()
+            assert (cast[:, -60:, 1] == right).all()
+        assert (least[:, 75:, 1] == 40).all()
+        assert (most[:, :85, 1] == 100).all()
 
     def test_is_never_nothing(self):
         assert self.light([0, 0, 0]).evened_out(self.FRAME).max() == 255

@@ -301,6 +301,8 @@ def forecast(
     show("forecast", 0, None, None)
     counts = np.full(steps, np.nan)
     counts[is_open], settings = _forecast(history, cycle)
+    if settings.endswith(", place"):
+        settings += " in the week" if period_s == _UNITS_S["day"] else " in the day"
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
     passed_over_s = n_passed_over * period_s
     times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
@@ -479,7 +481,7 @@ def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
     kernel, lam, weight, loss = best
     new = _filled(history[-1:]), places[-1:]
     curve = _fit_predict(*best, before(pairs), curves[pairs], new, SOLVED)[0]
-    place = ", place in the week or day" if weight else ""
+    place = ", place" if weight else ""
     return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss{place}"
 
 

@@ -16,16 +16,14 @@ INTERRUPTED = 130
 PATIENCE_S = 5.0
 #: Until a signal that came during an import is sent again.
 _POSTPONED_S = 0.05
-#: Of the commands, which first of all import what they need.
-_COMMANDS = os.path.join(os.path.dirname(__file__), "commands")
 
 
 class _Interrupts:
     """Handles the signals; a command is at work within it as a context.
 
-    Until then, and while a command imports what it needs, nothing has been written, and a signal ends the
-    process. At work it raises KeyboardInterrupt, but only after a later import: what is half loaded cannot be
-    loaded again, and NumPy turns the interrupt into another error. After the work, signals change nothing.
+    Until then nothing has been written, and a signal ends the process. At work it raises KeyboardInterrupt,
+    but not before an import is over: what is half loaded cannot be loaded again, and NumPy turns the
+    interrupt into another error. After the work, signals change nothing.
     """
 
     def __init__(self):
@@ -52,8 +50,7 @@ class _Interrupts:
             signal.signal(number, signal.SIG_IGN)
 
     def _interrupt(self, number, frame) -> None:
-        importer = _importer(frame)
-        if self._state == "starting" or (self._state == "at work" and importer == _COMMANDS):
+        if self._state == "starting":
             try:
                 os.write(2, b"crowdcount: interrupted\n")
             finally:
@@ -61,7 +58,7 @@ class _Interrupts:
         patient = time.monotonic() - self._raised_s < PATIENCE_S  # some press Ctrl-C on and on
         if self._state == "ended" or self._is_postponed or patient:
             return
-        if importer is not None:
+        if _is_of_import(frame):
             from threading import Timer
 
             self._is_postponed = True
@@ -81,13 +78,11 @@ class _Interrupts:
 INTERRUPTS = _Interrupts()
 
 
-def _importer(frame) -> str | None:
-    """The folder of the code whose import, the outermost one, a frame runs for; None if for none."""
-    importer, inside = None, False
+def _is_of_import(frame) -> bool:
+    """Whether a frame runs for an import."""
     while frame is not None:
         file = frame.f_code.co_filename
-        is_machinery = file.startswith("<frozen importlib") or file == importlib.__file__
-        if inside and not is_machinery:
-            importer = os.path.dirname(file)
-        inside, frame = is_machinery, frame.f_back
-    return importer
+        if file.startswith("<frozen importlib") or file == importlib.__file__:
+            return True
+        frame = frame.f_back
+    return False

@@ -4,6 +4,7 @@ A page is built of `Markup`: text that is HTML already. All other text is escape
 """
 
 import base64
+import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -62,7 +63,7 @@ def write_page(path: str | Path, title: str, parts: Iterable[Markup], head: str 
 def refuse_other_page(path: str | Path) -> None:
     """OutputError where a page would replace one that is not of ours."""
     path = Path(path)
-    if path.suffix.lower() not in PAGE_SUFFIXES or not path.is_file() or not path.stat().st_size:
+    if path.suffix.lower() not in PAGE_SUFFIXES or not os.path.isfile(path) or not path.stat().st_size:
         return
     with input_errors(path, OutputError), path.open("rb") as file:
         head = file.read(1000)

@@ -20,14 +20,14 @@ from ..results import DIRECTIONS, is_reliable, read_counts
 from ..scene import Scene
 from ..smoothing import Looks, stride
 from ..tables import number_in, table_rows
-from ..video import ASSUMED_RATE, Frame, Position, check_window, open_source
+from ..video import ASSUMED_RATE, FEATURE_SUFFIXES, Frame, Position, check_window, open_source
 
 #: Kind of an alarm's model file.
 KIND = "alarm"
 #: Regions that an alarm looks at: the whole and six cells. How crowded it is needs less detail than a count.
 GRIDS = ((1, 1), (3, 2))
 _COUNTS = (".jsonl", ".parquet")
-TABLE_SUFFIXES = (".csv", *_COUNTS, ".npz", ".mat")
+TABLE_SUFFIXES = (".csv", *_COUNTS, *FEATURE_SUFFIXES)
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
 
 

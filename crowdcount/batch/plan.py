@@ -15,7 +15,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
-from ..storage import input_errors, natural
+from ..storage import input_errors, natural, refuse_locked
 from .catalogue import folder_name, is_result
 
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
@@ -267,6 +267,7 @@ def _found(
         elif given in folders:
             continue
         elif not os.path.exists(given):
+            refuse_locked(given, BatchError)
             raise BatchError(f"{given} does not exist; give a folder, a video, a list of videos, or -")
         elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
             yield given, given.replace(os.sep, "/")

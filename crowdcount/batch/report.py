@@ -2,6 +2,7 @@
 
 import glob
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from .. import pages
 from ..errors import BatchError, OutputError
 from ..plots import BLUE, GREY, as_svg, dots, legend_above, strip_frame
 from ..results import UNRELIABLE, clock, import_parquet, open_rows
-from ..storage import atomic_path, check_writable, refuse_foreign
+from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
 from ..terminal import plural
 from .catalogue import NO_DATE, describe, results
 
@@ -127,7 +128,8 @@ def summarise(
         raise OutputError("a report needs duckdb and pyarrow: pip install duckdb pyarrow") from None
     if any(time is not None and time.tzinfo is not None for time in (since, until)):
         raise BatchError("results have the wall-clock time of their cameras; give times without a zone")
-    if not Path(out).is_dir():
+    if not os.path.isdir(out):
+        refuse_locked(out, BatchError)
         raise BatchError(f"{out} is not a folder; give the folder of results that crowdcount batch made")
     files = [str(path) for path in results(out)]
     if not files:

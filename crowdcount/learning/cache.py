@@ -1,6 +1,7 @@
 """Measured features, kept in a folder for the next run."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +72,7 @@ def kept(
 def _load(file: Path) -> dict[str, np.ndarray]:
     """What a file keeps; nothing when it is not there."""
     try:
-        return load_arrays(file, "features", VERSION, DatasetError)[0] if file.exists() else {}
+        return load_arrays(file, "features", VERSION, DatasetError)[0] if os.path.exists(file) else {}
     except DatasetError as error:
         raise DatasetError(f"{file} is damaged or holds something else; delete it") from error
 

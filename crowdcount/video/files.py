@@ -34,6 +34,7 @@ from .source import (
 
 _FAILURES_AT_END = 10_000  # failed grabs in a row that end a file: 0.1 s of an MP4
 _FAILURES_AT_ANNOUNCED_END = 1_000  # the same when it had as many frames as it announces
+_SOUGHT_BEFORE_S = (1, 10, 100)  # how long before a frame a seek aims, one after the other
 _FAILURES_TO_AN_IMAGE = 1_000  # failed grabs in a row on the way to a single frame
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
@@ -211,12 +212,19 @@ class FileSource(VideoSource):
                     yield self._image_in_order(mark)
 
     def _image_in_order(self, mark: Landmark) -> np.ndarray | None:
-        """The image of a landmark that no seek led to: all before it is decoded, unless the seek is right and
-        the frame is damaged."""
-        if self._packet_behind(mark.stamp_s, mark.stamp_s) is None:
+        """The image of a landmark that no seek led to: all before it is decoded, unless seeks lead to frames
+        before it, so that it is damaged itself."""
+        if not self._seeks_before(mark.stamp_s):
             with suppress(NoFrameError):  # no frame from there on decodes
                 return next(super().images([mark]))
         return None
+
+    def _seeks_before(self, stamp_s: float) -> bool:
+        """Whether a seek to well before a stamp (s) leads there; in some transport streams it does not."""
+        with self._video() as capture:
+            capture.go_to(max(stamp_s - _SOUGHT_BEFORE_S[-1], 0))
+            grabs = (capture.grab() for _ in range(_FAILURES_TO_AN_IMAGE))
+            return any(grabs) and capture.stamp_s() < stamp_s
 
     def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
         found = start
@@ -260,17 +268,13 @@ class FileSource(VideoSource):
 
         Where recordings were put together as they are, times come again, and a seek ends in any of them.
         """
-        found = self._packet_behind(stamp_s, packets.stamp_s())
-        return found is not None and np.array_equal(found, packets.image())
-
-    def _packet_behind(self, sought_s: float, stamp_s: float) -> np.ndarray | None:
-        """The packet with a stamp (s), (1, n) uint8, that a seek to one before or to its own comes to."""
+        last_s, last = packets.stamp_s(), packets.image()
         with self._packets() as sought:
-            sought.go_to(max(sought_s - 1, 0))
+            sought.go_to(max(stamp_s - 1, 0))
             while sought.grab():
-                if sought.stamp_s() == stamp_s:
-                    return sought.image()
-        return None
+                if sought.stamp_s() == last_s:
+                    return np.array_equal(sought.image(), last)
+        return False
 
     def _packets_in_order(self, packets: Capture) -> Iterator[tuple[float, bool]]:
         """Time stamp (s) of each frame in order, and whether it is a key frame, from the packets, but for the
@@ -345,7 +349,7 @@ def _seek(capture: Capture, stamp_s: float, most_failures: int = 0) -> bool:
     Who reads on behind it, and numbers the frames, takes no failed grab on the way: it may announce a gap
     behind the frame, see `numbering`.
     """
-    for earlier_s in (1, 10, 100):
+    for earlier_s in _SOUGHT_BEFORE_S:
         capture.go_to(max(stamp_s - earlier_s, 0))
         if _advance(capture, stamp_s, most_failures):
             return True
@@ -437,7 +441,7 @@ def check_file(path: Path) -> None:
         raise VideoError(f"{path} is neither a file nor a folder; a camera is given by its number")
     with input_errors(path, VideoError), path.open("rb") as file:
         empty = not file.read(1)
-    if path.suffix.lower() in FEATURE_SUFFIXES:
-        raise VideoError(f"{path} holds ready-made features or other numbers, no pictures; give these")
     if empty:
         raise VideoError(f"{path} is empty (0 bytes); record or copy it again")
+    if path.suffix.lower() in FEATURE_SUFFIXES:
+        raise VideoError(f"{path} holds ready-made features or other numbers, no pictures; give these")

@@ -28,7 +28,7 @@ from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, a
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
-_PASSWORD = re.compile(r"(://[^/?#:@]*:)(?:[^/?#]*|(?!\d+(?:[/?#]|$)).*)@")
+_PASSWORD = re.compile(r"(://[^/?#:@\[]*:)(?:[^/?#]*|(?!\d+(?:[/?#]|$)).*)@")
 #: A value that gives access; it ends where another one begins, even if but with an underscore.
 _SECRET = re.compile(
     r"((?:\b|_)(?:login|user|auth|api|access)?(?:pass?(?:word|wd)?|pwd?|psw|auth|token|key|secret)=)"

@@ -268,6 +268,12 @@ class TestFiles:
             write_report(summarise(out, "hour"), [tmp_path / name], "hour")
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
+    def test_no_file_is_written_where_a_page_of_somebody_else_would_go(self, out, tmp_path):
+        (tmp_path / "own.html").write_text("<title>own</title>")
+        with pytest.raises(OutputError, match=r"own\.html is there and is no page of crowdcount"):
+            write_report(summarise(out, "hour"), [tmp_path / "a.csv", tmp_path / "own.html"], "hour")
+        assert [path.name for path in tmp_path.glob("*.*")] == ["own.html"]
+
     def test_a_page_tells_what_it_leaves_out(self, out, tmp_path, html_reader, monkeypatch):
         monkeypatch.setattr("crowdcount.batch.report._MOST_LINES", 1)
         monkeypatch.setattr("crowdcount.batch.report._MOST_ROWS", 2)

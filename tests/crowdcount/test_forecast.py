@@ -84,7 +84,7 @@ def test_the_place_in_the_week_counts_where_it_helps():
     busy = np.arange(21) % 7 < 2
     history = np.where(busy, 2.0, 1.0)[:, None] * WAVE + random.normal(0, 1, (21, 24))
     curve, settings = _forecast(history, 7)
-    assert settings.endswith("place in the week or day")
+    assert settings.endswith(", place")
     assert np.abs(curve - 2 * WAVE).mean() < 3
     curve, settings = _forecast(history, None)
     assert "place" not in settings
@@ -122,6 +122,14 @@ class TestPlaceThatWasNeverCounted:
         assert f"passed over: {since}, as no earlier week has counts then" in self.report(made)
         unknown = self.forecast(*closed, days=days, start=None)
         assert "passed over: " + since[:3] + " from there on, as" in self.report(unknown)
+
+    def test_it_is_a_gap_in_the_picture(self, tmp_path, monkeypatch):
+        figures = []
+        monkeypatch.setattr(plots, "_save", lambda figure, *_: figures.append(figure))
+        plot_forecast(self.forecast(6, days=27), tmp_path / "a.png", "shop")
+        past, next_one, *_ = figures[0].axes[0].lines
+        assert past.get_xdata()[-1] == 27 * DAY_S - 1800
+        assert next_one.get_xdata()[0] == 28 * DAY_S + 1800
 
     @pytest.mark.parametrize("days", [25, 7, 6])  # the last: no week has passed
     def test_others_are_as_ever(self, days):

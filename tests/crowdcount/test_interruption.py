@@ -83,7 +83,7 @@ def test_while_modules_are_loaded(module, number, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "delay_s"), [(signal.SIGINT, 0.3), (signal.SIGTERM, 0.6), (signal.SIGHUP, 0.9)]
+    ("number", "delay_s"), [(signal.SIGINT, 0.6), (signal.SIGTERM, 0.9), (signal.SIGHUP, 1.2)]
 )
 def test_after_some_time(number, delay_s, tmp_path):
     with started(["-m", "crowdcount", *WAITS, str(tmp_path)], number) as running:

@@ -56,8 +56,8 @@ def numbers(decimals):
     return st.floats(0, 1e6).map(lambda value: round(value, decimals))
 
 
-letters = st.characters(exclude_characters=";", exclude_categories=["Cc", "Cs", "Z"])  # blanks around are cut
-words = st.text(letters, min_size=1)
+letters = st.characters(exclude_characters=";", exclude_categories=["Cc", "Cs"])
+words = st.text(letters, min_size=1).filter(lambda word: word == word.strip())
 row_strategy = st.builds(
     FrameCount,
     frame=st.integers(0, 2**53),

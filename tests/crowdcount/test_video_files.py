@@ -400,7 +400,7 @@ def test_images_of_landmarks_are_those_of_the_whole_pass(tmp_path, monkeypatch, 
         ]
         assert all(map(np.array_equal, source.images(marks), expected))
         monkeypatch.setattr(files, "_seek", lambda *_: False)  # as where seeks lead elsewhere
-        monkeypatch.setattr(source, "_packet_behind", lambda *_: None)
+        monkeypatch.setattr(source, "_seeks_before", lambda _: False)
         assert all(map(np.array_equal, source.images(marks[4:]), expected[4:]))
 
 
@@ -423,11 +423,26 @@ def test_images_of_damaged_landmarks_take_no_pass_from_the_beginning(tmp_path, m
 
 def test_images_behind_the_last_frame_that_decodes_are_none_where_seeks_lead_elsewhere(tmp_path, monkeypatch):
     damage(path := write_video(tmp_path / "a.avi", 200), [*range(100, 200)])
-    monkeypatch.setattr(files.FileSource, "_packet_behind", lambda *_: None)
+    monkeypatch.setattr(files.FileSource, "_seeks_before", lambda *_: False)
     with open_source(path) as source:
         images = list(source.images(source.landmarks([60, 120, 160])))
     assert number_in(images[0]) == 60
     assert images[1:] == [None, None]
+
+
+def test_images_that_seeks_in_a_transport_stream_miss_are_decoded_in_order(tmp_path):
+    """Of B-frames and key frames 250 apart: a seek to the beginning leads to the second key frame."""
+    av = pytest.importorskip("av")
+    with av.open(str(tmp_path / "a.ts"), "w") as file:
+        stream = file.add_stream("libx264", rate=25, width=96, height=64, pix_fmt="yuv420p")
+        stream.options = {"g": "250", "keyint_min": "250", "bf": "3", "sc_threshold": "0"}
+        for number in range(600):
+            image = np.full((64, 96, 3), number % 200 + 20, np.uint8)
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
+        file.mux(stream.encode())
+    with open_source(tmp_path / "a.ts") as source:
+        found = list(source.images(source.landmarks([20, 200, 400])))
+    assert [round(float(image.mean()) / 10) for image in found] == [4, 2, 2]
 
 
 def test_images_of_landmarks_are_decoded_once_where_a_seek_would_go_back(tmp_path, monkeypatch):

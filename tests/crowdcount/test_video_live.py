@@ -136,6 +136,8 @@ def test_an_address_that_is_none_is_refused_without_its_password(url):
         ("rtsp://me:1x#3@gate/live", "rtsp://me:***@gate/live"),
         ("rtsp://me:secret@gate/live@2", "rtsp://me:***@gate/live@2"),
         ("rtsp://gate:554/live@2", "rtsp://gate:554/live@2"),
+        ("rtsp://[fe80::1]:554/live@2", "rtsp://[fe80::1]:554/live@2"),
+        ("rtsp://me:secret@[fe80::1]/live", "rtsp://me:***@[fe80::1]/live"),
         ("rtsp://gate:554#live@2", "rtsp://gate:554#live@2"),
         ("http://gate/a?user=me&Password=se=c@r&x=1", "http://gate/a?user=me&Password=***&x=1"),
         ("rtsp://gate/user=me_password=s_e!_channel=1", "rtsp://gate/user=me_password=***_channel=1"),

@@ -73,7 +73,7 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
     if annotated is not None and mot is None:
         raise DatasetError("annotated frames belong to a MOT file, but there is none; add it or drop them")
     for option, given in (("--counts", counts), ("--mot", mot)):
-        if given is not None and Path(path).suffix.lower() in FEATURE_SUFFIXES and Path(path).is_file():
+        if given is not None and Path(path).suffix.lower() in FEATURE_SUFFIXES and os.path.isfile(path):
             raise DatasetError(f"{path} holds ready-made features and has labels of its own; drop {option}")
     if fps is not None and counts is None and mot is None:
         raise DatasetError(f"a rate belongs to footage with counts or a MOT file; {path} has one of its own, "

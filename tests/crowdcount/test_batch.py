@@ -866,13 +866,16 @@ class _Peaks(_Nobody):
 
 
 class _Disturber(_Nobody):
-    """Watches a batch, and sends a signal to the first worker that counts frames of a certain video."""
+    """Watches a batch, and sends a signal to a worker in the middle of a certain video: that tells of frames
+    that it counted, or, where a part is over before, that begins with another one."""
 
     def __init__(self, engine, label, how):
         self._engine, self._label, self._how, self.has_struck = engine, label, how, False
+        self._n_told = 0
 
     def working(self, worker, label, done, of, video_share):
-        if label == self._label and done and not self.has_struck:
+        self._n_told += label == self._label
+        if label == self._label and (done or self._n_told > 3) and not self.has_struck:
             self.has_struck = True
             self._engine._workers[int(worker.split()[-1]) - 1]._process.send_signal(self._how)
 

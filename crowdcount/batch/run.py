@@ -156,14 +156,16 @@ def run_batch(
         When another batch is writing to `out`.
     """
     began = time.monotonic()
-    with closing(engine), Catalogue(out) as catalogue:
-        batch = _Batch(videos, catalogue, engine, options, watcher)
-        try:
-            batch.run()
-        except BatchError as error:
-            batch.summary.broken_off = error
-        else:
-            catalogue.forget_former()
+    with closing(engine):
+        check_needs()
+        with Catalogue(out) as catalogue:
+            batch = _Batch(videos, catalogue, engine, options, watcher)
+            try:
+                batch.run()
+            except BatchError as error:
+                batch.summary.broken_off = error
+            else:
+                catalogue.forget_former()
     batch.summary.seconds = time.monotonic() - began
     return batch.summary
 

@@ -79,6 +79,8 @@ def test_what_a_batch_needs_is_told_before_anything_else(run, tmp_path, monkeypa
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, stderr = run(f"batch {tmp_path}/absent -o {tmp_path}/out")
     assert (code, stderr) == (1, "crowdcount: parquet files need pyarrow: pip install pyarrow duckdb\n")
+    with pytest.raises(OutputError, match="parquet files need pyarrow: pip install pyarrow duckdb"):
+        run_batch([], tmp_path / "out", LocalEngine(1), Options(), _Nobody())
     assert not (tmp_path / "out").exists()
 
 

@@ -1,7 +1,6 @@
 """Plots: counts over time, alarms, forecasts, labels beside predictions, and what a compression costs."""
 
 import io
-import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells where it keeps its fonts, when imported
+DPI = 150  # of a picture
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _MOST_DOTS = 50  # of a line
 _NARROWEST = 1 / 600  # of a plot's width: what can still be seen
@@ -187,12 +186,21 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     _save(figure, path, title)
 
 
-def _figure(path: str | Path, height: float):
-    """An empty figure of some height, inches; OutputError where `path` cannot become a picture."""
-    from matplotlib.figure import Figure  # takes half a second, which only a plot is worth
+def new_figure(height: float, dpi: float | None = None) -> "Figure":
+    """An empty figure of some height, inches. Before it, nothing of Matplotlib is loaded, which takes half a
+    second, and tells where it keeps its fonts."""
+    import logging
 
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(10, height), dpi=dpi, layout="constrained")
+
+
+def _figure(path: str | Path, height: float) -> "Figure":
+    """A `new_figure`; OutputError where `path` cannot become a picture."""
     check_writable(Path(path), PLOT_SUFFIXES)
-    return Figure(figsize=(10, height), dpi=150, layout="constrained")
+    return new_figure(height, DPI)
 
 
 def _save(figure, path: str | Path, title: str) -> None:
@@ -427,11 +435,9 @@ def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray
     bytes
         An SVG drawing; the same for the same input.
     """
-    from matplotlib.figure import Figure
-
     gaps = np.diff(numbers, prepend=numbers[:1])
     breaks = np.flatnonzero(gaps > 10 * np.median(gaps[1:])) if len(numbers) > 1 else []
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    figure = new_figure(3.6)
     axes = figure.subplots()
     axes.plot(numbers, labels, ".", color=GREY, markersize=3, label="label")
     axes.plot(np.insert(numbers.astype(float), breaks, math.nan), np.insert(predictions, breaks, math.nan),

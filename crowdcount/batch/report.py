@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from .. import pages
 from ..errors import BatchError, OutputError
-from ..plots import BLUE, GREY, as_svg, dots, legend_above, strip_frame
+from ..plots import BLUE, DPI, GREY, as_svg, dots, legend_above, new_figure, strip_frame
 from ..results import UNRELIABLE, clock, import_parquet, open_rows
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
 from ..terminal import plural
@@ -269,13 +269,12 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
 
     All strips of wall-clock time show the time of `dates`, so that cameras can be compared.
     """
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
     lines = _lines(rows)
     shown = list(lines.items())[:_MOST_STRIPS]
-    figure = Figure(figsize=(10, 0.7 + 1.9 * len(shown)), dpi=150, layout="constrained")
+    figure = new_figure(0.7 + 1.9 * len(shown), DPI)
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
     strips = figure.subplots(len(shown), squeeze=False)[:, 0]
     for axes, (name, line) in zip(strips, shown, strict=True):
         times = [row.start for row in line]

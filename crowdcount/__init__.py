@@ -9,7 +9,6 @@
 """
 
 from importlib import import_module
-from pathlib import Path
 
 __version__ = "0.1.0"
 
@@ -40,5 +39,5 @@ def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name != "CrowdCountError":  # which says so
-        import_module(".packages", __name__).check_packages(Path(__file__).resolve().parents[1])
+        import_module(".packages", __name__).check_packages()
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -23,7 +23,7 @@ from .settings import SETTINGS_FILE, load_settings, name_variables, unknown_vari
 def run() -> None:
     """Run the command line, of which `__main__` catches the signals, and end the process."""
     try:
-        check_packages(Path(__file__).resolve().parents[1])
+        check_packages()
     except CrowdCountError as error:
         complain(error)
         sys.exit(FAILED)

@@ -302,7 +302,7 @@ def forecast(
     counts = np.full(steps, np.nan)
     counts[is_open], settings = _forecast(history, cycle)
     if settings.endswith(", place"):
-        settings += " in the week" if period_s == _UNITS_S["day"] else " in the day"
+        settings += f" in the {cycle_name(period_s)}"
     low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
     passed_over_s = n_passed_over * period_s
     times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
@@ -400,10 +400,15 @@ def _observed(curve: np.ndarray) -> float:
     return float(np.isfinite(curve).mean())
 
 
+def cycle_name(period_s: float) -> str:
+    """What a period may have a place in: a week, of days, or a day."""
+    return "week" if period_s == _UNITS_S["day"] else "day"
+
+
 def _cycle(period_s: float) -> int | None:
     """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in, or are
     more than can be tried."""
-    cycle = (7 if period_s == _UNITS_S["day"] else 1) * _UNITS_S["day"] / period_s
+    cycle = _UNITS_S[cycle_name(period_s)] / period_s
     return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 

@@ -367,7 +367,7 @@ def _change(size, full) -> str:
 
 def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     """What a forecast and its back-test found, for people."""
-    from .forecast import length_text
+    from .forecast import cycle_name, length_text
 
     known = made.known_counts
     lines = [
@@ -386,8 +386,7 @@ def forecast_report(made: "Forecast", written: Sequence[str]) -> list[str]:
     if made.passed_over_s:
         end = made.start and made.start + timedelta(seconds=made.times_s[0] - made.passed_over_s)
         since = f"{length_text(made.passed_over_s)} from {f'{end:%A, %Y-%m-%d %H:%M}' if end else 'there'} on"
-        whole = "week" if made.period_s == 86400 else "day"
-        lines.append(f"passed over: {since}, as no earlier {whole} has counts then")
+        lines.append(f"passed over: {since}, as no earlier {cycle_name(made.period_s)} has counts then")
     if not made.has_interval:
         tested = plural(made.n_tested, "tested period")
         lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")

@@ -224,19 +224,17 @@ class LightMeter:
         middles = np.maximum(medians(ratios[far])[:, None], np.float32(_LEAST_GAIN))
         deviations = ratios[far] / middles - 1
         is_even = np.count_nonzero(np.abs(deviations) < _EVEN_WITHIN, axis=1) >= _EVEN_SHARE * SAMPLES**2
-        even, other = np.zeros((2, len(ratios)), np.float32)
+        even, other = np.zeros(len(ratios), np.uint8), np.ones(len(ratios), np.float32)
         even[far[is_even]] = 1
-        even = even.astype(np.uint8).reshape(ROWS, COLUMNS)
-        _, labels, stats, _ = cv2.connectedComponentsWithStats(even, connectivity=4)
+        _, labels, stats, _ = cv2.connectedComponentsWithStats(even.reshape(ROWS, COLUMNS), connectivity=4)
         labels = labels.ravel()[far]
         for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= least) + 1:
             is_in = labels == label
             levels = self._level.reshape(ratios.shape)[far[is_in]]
             if _texture_left(levels, deviations[is_in]) > _PRESERVED:
                 other[far[is_in]] = middles[is_in, 0]
-        if not other.any():
+        if (other == 1).all():
             return None
-        other[other == 0] = 1
         around = cv2.medianBlur(other.reshape(ROWS, COLUMNS), 5).ravel()[far]
         is_hidden = (around != 1) & (np.abs(other[far] / around - 1) > LARGEST_DRIFT)
         other[far[is_hidden]] = around[is_hidden]  # people who fill blocks stand in their neighbours' light

@@ -159,8 +159,9 @@ def _landmarks(source: VideoSource, starts: list[int], kept: list[int]) -> list[
     found = source.landmarks(sorted({*starts, *kept}))
     if found is None:
         return None
-    reached = source.reached([mark for mark in found if mark.frame in starts])
-    return [mark for mark in found if mark.frame not in starts or mark in reached]
+    firsts = set(starts)
+    reached = {mark.frame for mark in source.reached(mark for mark in found if mark.frame in firsts)}
+    return [mark for mark in found if mark.frame in reached or mark.frame not in firsts]
 
 
 def count(job: Job, segment: Segment, report: Report) -> int:

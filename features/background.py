@@ -245,12 +245,16 @@ class MedianBackground:
         """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
         if light is not self._light:  # so that not every frame need be evened out
             self._light = light
-            noise = light.excess_noise
-            limits = self._limits_at(self._widened(noise)) if noise else self._limits
+            threshold, limits = self.empty.threshold, self._limits
+            if light.excess_noise:
+                threshold = self._widened(light.excess_noise)
+                limits = self._limits_at(threshold)
             self._lit = light.cast_on(self.empty.image_bgr)
-            self._range = [
+            least, most = (
                 light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
-            ]
+            )
+            # what is brighter than white is seen as white, give or take
+            self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)

@@ -21,8 +21,6 @@ LARGEST_DRIFT = 0.25
 _EVEN_SHARE, _EVEN_WITHIN, _LEAST_REGION, _PRESERVED = 0.6, 0.12, 0.05, 0.5
 #: The least, or most, of each place's neighbours.
 _AROUND = {np.minimum: cv2.erode, np.maximum: cv2.dilate}
-#: From what to what all channels of white are.
-_WHITE = (SATURATED,) * 3, (255,) * 3
 #: The darkest that light can be.
 _LEAST_GAIN = 0.05
 #: Noise is unusual beyond so many times what it was in the frames from which the scene was learnt: a crowd
@@ -49,8 +47,8 @@ class Light:
         Factor by which each channel is; 1 where a tone curve tells.
     local : (ROWS, COLUMNS) float32
         Factor by which each part of the image is, besides.
-    size_wh : (int, int)
-        Width and height of the image, pixels.
+    empty_bgr : (H, W, 3) uint8
+        The empty scene.
     excess_noise : float
         By how much brightness scatters more than is usual in the scene, grey levels of the empty scene: the
         root of the difference of the squares of two median absolute deviations. 0 where it is usual.
@@ -65,7 +63,7 @@ class Light:
 
     gains: np.ndarray
     local: np.ndarray
-    size_wh: tuple[int, int]
+    empty_bgr: np.ndarray
     excess_noise: float = 0.0
     tones: ToneCurve | None = None
     is_recoloured: bool = False
@@ -83,7 +81,7 @@ class Light:
 
     def _factors_of(self, local) -> np.ndarray:
         factors = local[..., None] * np.maximum(self.gains, _LEAST_GAIN)
-        return cv2.resize(factors, self.size_wh, interpolation=cv2.INTER_LINEAR)
+        return cv2.resize(factors, self.empty_bgr.shape[1::-1], interpolation=cv2.INTER_LINEAR)
 
     @cached_property
     def _inverse_factors(self) -> np.ndarray:
@@ -106,14 +104,11 @@ class Light:
     def evened_out(self, frame_bgr: np.ndarray) -> np.ndarray:
         """A frame (H, W, 3) uint8 in this light as it were in the empty scene's, rounded and saturated.
 
-        What is white in hardly more light than that stays white, as it may be any brighter.
+        What is saturated may be any brighter than it seems: it is taken for the empty scene where that is.
         """
         before = frame_bgr if self.tones is None else self.tones.undone(frame_bgr)
         evened = cv2.multiply(before, self._inverse_factors, dtype=cv2.CV_8U)
-        white = np.flatnonzero(cv2.inRange(frame_bgr, *_WHITE))
-        if len(white):
-            white = white[self.factors.reshape(-1, 3)[white].max(axis=1) < 1 + LARGEST_DRIFT]
-            evened.reshape(-1, 3)[white] = frame_bgr.reshape(-1, 3)[white]
+        np.maximum(evened, self.empty_bgr, out=evened, where=frame_bgr >= SATURATED)
         return evened
 
 
@@ -143,12 +138,13 @@ class LightMeter:
         self._places = 3 * pixels.ravel() + np.arange(3)[:, None]
         sampled = reference_bgr.ravel().take(self._places)
         self._is_usable = _is_usable(sampled)
+        self._empty = sampled.astype(np.float32)
         self._tones = ToneMeter(sampled, self._is_usable)
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
-        self._inverse_total = 1 / (sampled.sum(axis=0, dtype=np.float32) + DARK)
-        self._level = 1 / (3 * self._inverse_total)
-        totals = medians(1 / self._inverse_total.reshape(ROWS * COLUMNS, -1)).reshape(ROWS, COLUMNS)
-        self._dark_shares = DARK / np.maximum(totals - DARK, 1)  # ratios are those of sums with DARK
+        totals = self._empty.sum(axis=0).reshape(ROWS * COLUMNS, SAMPLES**2)
+        self._level = (totals + DARK) / 3
+        # ratios are those of sums with DARK
+        self._dark_shares = DARK / np.maximum(medians(totals).reshape(ROWS, COLUMNS), 1)
         frames = [self._sampled(frame) for frame in frames]
         noises = [self._seen(frame)[-1] for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
@@ -164,7 +160,7 @@ class LightMeter:
         gains, tones, local, other, noise = self._seen(sampled)
         excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
         is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(gains.max())))
-        return Light(gains, local, frame_bgr.shape[1::-1], excess, tones, is_recoloured, other)
+        return Light(gains, local, self.reference_bgr, excess, tones, is_recoloured, other)
 
     def _sampled(self, frame_bgr) -> np.ndarray:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""
@@ -176,36 +172,44 @@ class LightMeter:
         gains = np.ones(3, np.float32)
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
+        told = self._told(sampled)
         if len(usable) <= _LEAST_SHARE * len(is_usable):
-            return gains, None, *self._local(sampled, gains)[:3]
+            return gains, None, *self._local(sampled, gains, told)[:3]
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
         found = np.sort(ratios, axis=1)[:, len(usable) // 2]
-        *by_gains, left_by_gains = self._local(sampled, found)
+        *by_gains, left_by_gains = self._local(sampled, found, told)
         tones = self._tones.measure(sampled, is_usable, found)
         if tones is not None:
-            *by_tones, left = self._local(tones.undone(sampled.T[None])[0].T, gains)
+            *by_tones, left = self._local(tones.undone(sampled.T[None])[0].T, gains, told)
             if left < left_by_gains:  # the bands of a lamp that flickers can look like a curve
                 return gains, tones, *by_tones
         return found, None, *by_gains
 
-    def _local(self, sampled, gains) -> tuple[np.ndarray, np.ndarray | None, float, float]:
-        """The local light of pixels (3, n) whose channels have these gains; which of it is no drift; the
-        median deviation from it of what nothing hides, grey levels; and the mean of all, where none counts
-        for more than a drift."""
-        brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ sampled.astype(np.float32)
-        ratios = ((brightness + DARK) * self._inverse_total).reshape(ROWS * COLUMNS, SAMPLES**2)
+    def _told(self, sampled) -> np.ndarray:
+        """(3, n) float32: what each channel of pixels (3, n) counts for in their brightness: nothing where it
+        is saturated, and might be any brighter, unless all are."""
+        is_told = np.maximum(self._empty, sampled) < SATURATED
+        is_told |= ~is_told.any(axis=0)
+        return is_told * (3 / is_told.sum(axis=0, dtype=np.float32))
+
+    def _local(self, sampled, gains, told) -> tuple[np.ndarray, np.ndarray | None, float, float]:
+        """The local light of pixels (3, n) whose channels have these gains (3,) and count so much (3, n);
+        which of it is no drift; the median deviation from it of what nothing hides, grey levels; and the mean
+        of all, where none counts for more than a drift."""
+        brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ (sampled * told)
+        ratios = (brightness + DARK) / (np.ones(3, np.float32) @ (self._empty * told) + DARK)
+        ratios = ratios.reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
-        n_usable = is_drift.sum(axis=1)
-        other = self._other_light(ratios, n_usable)
+        other = self._other_light(ratios, is_drift.sum(axis=1))
         if other is not None:
             ratios = ratios / other.reshape(-1, 1)
             is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
-            n_usable = is_drift.sum(axis=1)
+        n_usable = is_drift.sum(axis=1)
         ascending = np.sort(np.where(is_drift, ratios, np.inf), axis=1)
         median = ascending[np.arange(len(ascending)), n_usable // 2]
         local = np.where(n_usable > 0.3 * SAMPLES**2, median, np.float32(1)).reshape(ROWS, COLUMNS)
         local = cv2.GaussianBlur(local, (3, 3), 0, borderType=cv2.BORDER_REPLICATE)
-        deviations, level = np.abs(ratios - local.reshape(-1, 1)), self._level.reshape(ratios.shape)
+        deviations, level = np.abs(ratios - local.reshape(-1, 1)), self._level
         left = float(np.mean(np.minimum(deviations, LARGEST_DRIFT) * level))
         deviations = (deviations * level)[is_drift]
         noise = float(medians(deviations[None])[0]) if len(deviations) else 0.0
@@ -230,7 +234,7 @@ class LightMeter:
         labels = labels.ravel()[far]
         for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= least) + 1:
             is_in = labels == label
-            levels = self._level.reshape(ratios.shape)[far[is_in]]
+            levels = self._level[far[is_in]]
             if _texture_left(levels, deviations[is_in]) > _PRESERVED:
                 other[far[is_in]] = middles[is_in, 0]
         if (other == 1).all():

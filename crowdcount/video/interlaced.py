@@ -81,8 +81,10 @@ class InterlacedVideo:
         self._waiting = deque()  # what was read before it is grabbed
         self._needs_key = self._is_at_end = False
         options = {"rtsp_flags": "prefer_tcp"}  # as OpenCV has it
+        # titles that are no UTF-8 are no failure: from 19 on they never are
+        lenient = {"metadata_errors": "replace"} if int(av.__version__.split(".")[0]) < 19 else {}
         try:
-            self._container = av.open(source, options=options, timeout=limits_s, metadata_errors="replace")
+            self._container = av.open(source, options=options, timeout=limits_s, **lenient)
         except self._errors:
             return
         if not self._container.streams.video:

@@ -76,9 +76,12 @@ def write_encoded(
     return str(path)
 
 
-def write_interlaced(path: Path, count: int, codec: str = "mpeg2video", size_wh=SIZE_WH, **options) -> Path:
+def write_interlaced(
+    path: Path, count: int, codec: str = "mpeg2video", size_wh=SIZE_WH, title: str = "", **options
+) -> Path:
     """Write numbered frames as two fields each, 25 frames a second, a key frame every 12th; by PyAV."""
     with av.open(path, "w") as container:
+        container.metadata["title"] = title
         stream = container.add_stream(codec, rate=25, options={"flags": "+ilme+ildct", "g": "12", **options})
         stream.width, stream.height = size_wh
         stream.pix_fmt = "yuv420p"

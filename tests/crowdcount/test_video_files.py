@@ -562,6 +562,15 @@ def test_interlaced_video_is_read(name):
     assert [frame.time_s for frame in frames] == pytest.approx(np.arange(6) / 25)
 
 
+def test_title_of_interlaced_video_may_be_no_utf_8(tmp_path):
+    path = write_interlaced(tmp_path / "a.mkv", 12, title="Café")
+    written = path.read_bytes()
+    assert "Café".encode() in written
+    path.write_bytes(written.replace("Café".encode(), b"Caf\xe9\xe9"))
+    with open_source(path) as source:
+        assert indices(list(source.frames())) == list(range(12))
+
+
 @pytest.mark.skipif(OPENCV_VERSION < (4, 13), reason="OpenCV before 4.13 reads it")
 @pytest.mark.parametrize("name", ["interlaced.ts", "intra.ts"])
 def test_interlaced_video_is_refused_with_the_cure_where_pyav_is_missing(monkeypatch, name):

@@ -519,6 +519,26 @@ class TestLight:
             assert found.flags == ()
             assert found.mask.mean() < 0.01
 
+    @pytest.mark.parametrize("white", [(253, 250, 245), (240, 240, 240)])
+    def test_what_is_white_by_another_white_balance_is_no_foreground(self, white):
+        """It saturates in some channels of one of the lights; encoded, that is 252 as well as 255."""
+        camera, van, person = Camera(), np.zeros((HEIGHT, WIDTH), bool), person_mask(80, 85)
+        van[20:90, 20:60] = True
+
+        def lit(gains, *people):
+            image = camera(*people, gain=np.float32(gains))
+            image[van] = np.minimum(np.multiply(white, gains), 255) - rng.integers(0, 4, (van.sum(), 1))
+            return image
+
+        rng, lights = np.random.default_rng(0), ((1, 1, 1), (0.75, 1, 1.25))
+        segmenter = Segmenter(HIGH, ROI, any_scene=True)
+        segmenter.learn([lit(gains) for gains in lights for _ in range(21)])
+        for gains in lights:
+            for _ in range(look_step(HIGH)):
+                found = segmenter.apply(lit(gains))
+            assert found.mask.mean() < 0.005
+            assert overlap(segmenter.apply(lit(gains, person)).mask, person) > 0.7
+
     @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()

@@ -193,6 +193,11 @@ class Pipeline:
         """Whether frames are seen in the scene's own view until an empty scene is learnt."""
         return self._segmenter.knows_scene
 
+    @property
+    def is_shifted(self) -> bool:
+        """Whether frames are brought back now to where the camera pointed, see `Segmenter`."""
+        return self._segmenter.is_shifted
+
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.
 
@@ -239,7 +244,8 @@ class Pipeline:
             "vehicle": figures.without_vehicles,
         }
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
-        return Measurement(measured, figures.mask, flags, self._directed(grey, figures.mask))
+        mask = self._segmenter.as_seen(figures.mask)
+        return Measurement(measured, mask, flags, self._directed(grey, figures.mask))
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had
@@ -260,7 +266,8 @@ class Pipeline:
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two that are measured; traceless."""
-        return self.figures(self._segmenter.mask_of(self.reduced(frame_bgr))).mask
+        mask = self.figures(self._segmenter.mask_of(self.reduced(frame_bgr))).mask
+        return self._segmenter.as_seen(mask)
 
     def measure_again(self, sharpness: float) -> np.ndarray:
         """Features of the frame that was measured last, had it been blurrier or sharper; leaves no trace. See

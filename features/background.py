@@ -44,6 +44,9 @@ PER_NOISE = 6.0
 #: darker by more than this share; but not where so little is left of the light that it is mostly noise.
 OTHER_LIGHT, DARKNESS = 0.1, 1 / 7
 
+#: In frames that are shifted back, so much farther of the way to its neighbours is a pixel no foreground.
+_SHIFTED_LEEWAY = 0.3
+
 #: Brightness on a scale of ratios, above what a dark pixel has of noise.
 _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30)).astype(np.uint8)
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
@@ -184,9 +187,18 @@ class MedianBackground:
         """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
         self.meter = LightMeter(empty.image_bgr, frames)
-        image = empty.image_bgr
+        self._allow(self._leeway)
+
+    def loosen(self, is_shifted: bool) -> None:
+        """From now on, until the scene is learnt again, edges may be farther beside where they were, as in
+        frames that are shifted back, or they may not."""
+        self._allow(self._leeway + _SHIFTED_LEEWAY * is_shifted)
+
+    def _allow(self, leeway: float) -> None:
+        """Let pixels be a share of the way to their darkest and their brightest neighbour."""
+        image = self.empty.image_bgr
         self._extremes = [
-            cv2.addWeighted(image, 1 - self._leeway, extreme, self._leeway, 0)
+            cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
             for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
         ]
         self._limits = self._limits_at(self.empty.threshold)

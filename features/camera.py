@@ -1,6 +1,10 @@
-"""Has the camera moved? Small patches of the empty scene are looked for around their places."""
+"""Has the camera moved? Small patches of the empty scene are looked for around their places.
+
+Frames of one that was moved a little are brought back to the view before (image registration).
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -16,6 +20,13 @@ MIN_CORRELATION = 0.6
 MIN_PATCHES = 4
 #: So many patches in place are no chance.
 FEW_PATCHES = 2
+#: Features of the empty scene are found again in a frame where a descriptor is closer to one by this factor
+#: than to any other (Lowe's ratio test), and those agree that one homography moves to within so many pixels.
+_N_FEATURES, _LEAST_CONTRAST, _RATIO, _WITHIN = 1000, 0.02, 0.8, 1.5
+#: A frame is registered where so many features agree, and this share of those that were found.
+_FEW_FEATURES, _AGREEING_SHARE = 20, 0.25
+#: It is of another view where less than this share of the region of interest is still in it.
+_LEAST_IN_VIEW = 0.75
 #: A view of footage is one that at least this share of its images show; so many are looked for at the most.
 LEAST_SHARE, MOST_VIEWS = 1 / 8, 8
 #: It differs from another by more than so many grey levels in more than this share of the pixels: in a scene
@@ -60,6 +71,36 @@ def _differ(images_bgr, view, other) -> bool:
     return np.mean(np.abs(scene - other_scene) > _DIFFERENCE) > _DIFFERING_SHARE
 
 
+@dataclass(frozen=True, eq=False)
+class Registration:
+    """Where a view is in the frames of a camera that was moved.
+
+    Attributes
+    ----------
+    homography : (3, 3) float64
+        From each place of the view to that in the frames, pixels.
+    in_view : (H, W) bool
+        What of the view the frames show.
+    """
+
+    homography: np.ndarray
+    in_view: np.ndarray
+
+    def brought_back(self, frame_bgr: np.ndarray) -> np.ndarray:
+        """A frame (H, W, 3) uint8 as the camera would show it had it not been moved, its edge repeated where
+        nothing of it is."""
+        return _warped(frame_bgr, self.homography, cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP)
+
+    def as_seen(self, mask: np.ndarray) -> np.ndarray:
+        """A mask (H, W) bool of the view where it is in the frames."""
+        pixels = mask.view(np.uint8)
+        return _warped(pixels, self.homography, cv2.INTER_NEAREST, cv2.BORDER_CONSTANT).view(bool)
+
+
+def _warped(image, homography, flags, border=cv2.BORDER_REPLICATE) -> np.ndarray:
+    return cv2.warpPerspective(image, homography, image.shape[1::-1], flags=flags, borderMode=border)
+
+
 class CameraWatch:
     """Compares frames with the empty scene through patches at its corners, which people hide only in part.
 
@@ -70,6 +111,7 @@ class CameraWatch:
     """
 
     def __init__(self, reference_bgr: np.ndarray):
+        self._reference_bgr = reference_bgr
         reference = self.reduced(reference_bgr)
         margin = PATCH_RADIUS + MAX_SHIFT
         inner = np.zeros(reference.shape, np.uint8)
@@ -113,6 +155,44 @@ class CameraWatch:
             return None
         dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * frame_bgr.shape[1] / WIDTH
         return float(dx), float(dy)
+
+    def registered(self, frame_bgr: np.ndarray, roi: np.ndarray) -> Registration | None:
+        """Where the scene is in a frame (H, W, 3) uint8 of a camera that was moved; None where nothing tells,
+        or less than three quarters of a region (H, W) bool are still in view.
+
+        Its features (SIFT, Lowe 2004) are found again and agree on a homography (RANSAC), as when a camera
+        turns; those of people are in frames alone.
+        """
+        homography = self._homography(frame_bgr)
+        if homography is None:
+            return None
+        whole = np.ones(roi.shape, np.uint8)
+        in_view = _warped(whole, homography, cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP, cv2.BORDER_CONSTANT)
+        in_view = cv2.erode(in_view, np.ones((3, 3)), borderValue=1).view(bool)
+        found = Registration(homography, in_view)
+        if np.count_nonzero(in_view & roi) < _LEAST_IN_VIEW * np.count_nonzero(roi):
+            return None
+        return found if self.shift(found.brought_back(frame_bgr)) == (0.0, 0.0) else None
+
+    def _homography(self, frame_bgr) -> np.ndarray | None:
+        """(3, 3) float64: from places of the scene to those in a frame."""
+        sift = cv2.SIFT_create(_N_FEATURES, contrastThreshold=_LEAST_CONTRAST)
+        (places, sought), (seen, found) = (
+            sift.detectAndCompute(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), None)
+            for image in (self._reference_bgr, frame_bgr)
+        )
+        if min(len(places), len(seen)) < _FEW_FEATURES:
+            return None
+        matches = cv2.BFMatcher().knnMatch(sought, found, k=2)
+        pairs = [best for best, other in matches if best.distance < _RATIO * other.distance]
+        if len(pairs) < _FEW_FEATURES:
+            return None
+        source = np.float32([places[pair.queryIdx].pt for pair in pairs])
+        target = np.float32([seen[pair.trainIdx].pt for pair in pairs])
+        homography, agree = cv2.findHomography(source, target, cv2.RANSAC, _WITHIN)
+        if homography is None or np.count_nonzero(agree) < max(_FEW_FEATURES, _AGREEING_SHARE * len(pairs)):
+            return None
+        return homography
 
     def _places_near(self, shape, reduced_shape) -> np.ndarray:
         """Where the patches' pixels are in the green channel of frames of some shape, read row by row.

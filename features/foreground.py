@@ -4,6 +4,7 @@
 and learns the background anew after either.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,11 +55,13 @@ class Foreground:
     mask : (H, W) bool
         True where the frame shows something that the empty scene does not.
     flags : tuple of str
-        "learning" (no background yet: the mask is empty), "light_change", "camera_moved", "noisy".
+        "learning" (no background yet: the mask is empty), "light_change", "camera_moved", "shifted_back",
+        "noisy".
     light : Light or None
         Of the frame, as last looked at; None while there is no background.
     image_bgr : (H, W, 3) uint8
-        What it was found in: the frame, or in rain and snow the one before it without drops and flakes.
+        What it was found in: the frame, as the camera would show it in its place; or in rain and snow the one
+        before it without drops and flakes.
     """
 
     mask: np.ndarray
@@ -81,6 +84,9 @@ class Segmenter:
     known : EmptyScene, optional
         As the camera is known to show it: footage that shows another view from the beginning is of a camera
         that has moved. By default as it is first learnt, but of one moment.
+
+    Frames of a camera that was moved a little are brought back to the view before, in which the mask is too:
+    region, perspective and scene hold.
 
     While the camera is in its place, and but for any scene, the known scene stays wherever it is still
     seen: who sits somewhere half of the time is no part of it, and a model counts in the scene in which it
@@ -105,6 +111,7 @@ class Segmenter:
         self._learning_step = max(1, round(rate / 2))  # frames to learn from are half a second apart
         self._learning_for = "learning"
         self._odd_checks, self._moved, self._shaken = 0, False, False
+        self._registration, self._last_sought = None, -math.inf  # where the view is, and when it was sought
         self._n_steady = 0  # pixels that were foreground when the camera was last not shaken
         self._n_frames = -1
         self._rain = RainWatch(rate, roi)
@@ -118,6 +125,11 @@ class Segmenter:
     def knows_scene(self) -> bool:
         """Whether an empty scene is known, to be seen where none is learnt yet."""
         return self._keeps_known and self._known is not None
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the camera was moved, and frames are brought back."""
+        return self._registration is not None
 
     @property
     def first(self) -> EmptyScene | None:
@@ -148,13 +160,15 @@ class Segmenter:
         if not for_now:
             frames_bgr = showing_one_view(frames_bgr)
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
+        if self._watch is not None and self.empty is None and self._follow(median_of(np.stack(frames_bgr))):
+            frames_bgr = [self._brought_back(frame) for frame in frames_bgr]
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
             meter = LightMeter(median_of(frames))
             for k, frame in enumerate(frames_bgr):
                 frames[k] = meter.measure(frame).evened_out(frame)
         if self._watch is not None:
-            self._moved = self._watch.shift(meter.reference_bgr) != (0.0, 0.0)
+            self._moved = not self._shows_view(meter.reference_bgr)
         if self._home is not None and not self._moved:
             self._return_home()
             return
@@ -174,11 +188,39 @@ class Segmenter:
     def _see_known(self, frame_bgr) -> None:
         """See the known scene until one is learnt, if a frame shows it, in colours if that has any."""
         known, _ = as_coloured(self._known, frame_bgr)
-        self._moved = self._watch.shift(frame_bgr) != (0.0, 0.0)
+        self._moved = not self._shows_view(frame_bgr)
         if known is not None and not self._moved:
             self._model.known = self._known
             self._model.take(known)
             self._learning_for = None
+
+    def _follow(self, frame_bgr) -> bool:
+        """Whether a frame shows the view elsewhere than those before it did, and where: from now on they are
+        brought back from there. It is looked for, some tens of milliseconds, in one frame of a second."""
+        if self._shows_view(self._steady(frame_bgr)):
+            return False
+        found = None
+        if self._registration is None or not self._shows_view(self._model.steady(frame_bgr)):
+            if self._n_frames - self._last_sought < self._step:
+                return False
+            self._last_sought = self._n_frames
+            found = self._watch.registered(frame_bgr, self.roi)
+            if found is None:
+                return False
+        self._registration = found
+        if self.empty is not None:
+            self._model.loosen(is_shifted=found is not None)
+        return True
+
+    def _shows_view(self, frame_bgr) -> bool:
+        return self._watch.shift(frame_bgr) == (0.0, 0.0)
+
+    def _brought_back(self, frame_bgr) -> np.ndarray:
+        return frame_bgr if self._registration is None else self._registration.brought_back(frame_bgr)
+
+    def _steady(self, frame_bgr) -> np.ndarray:
+        """A frame as a camera in its place would show it, that neither was moved nor sways."""
+        return self._model.steady(self._brought_back(frame_bgr))
 
     def _return_home(self) -> None:
         """See what was learnt before the camera moved."""
@@ -202,14 +244,16 @@ class Segmenter:
         """
         self._model.resume(n_frames, len(kept_bgr))
         for frame in kept_bgr:
-            self._keep(self._model.steady(frame))
+            self._follow(frame)
+            self._keep(self._steady(frame))
         self._n_frames = n_frames - 1
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
         mask_of = None if self._light is None else lambda image: self._segmented(image, self._light)[0]
-        frame_bgr = self._rain.without_drops(self._model.steady(frame_bgr), self._n_frames, mask_of)
+        as_it_is = frame_bgr
+        frame_bgr = self._rain.without_drops(self._steady(frame_bgr), self._n_frames, mask_of)
         if shows_nothing(frame_bgr):  # a cable or a decoder failed: scene and light are as before
             if self.empty is not None and self._model.see():
                 self._keep(frame_bgr)
@@ -218,6 +262,8 @@ class Segmenter:
         checking = self._n_frames % self._step == self._step // 2
         learning = self._n_frames % self._learning_step == 0
         if learning and self.empty is None and self.knows_scene:
+            if self._follow(as_it_is):
+                frame_bgr = self._steady(as_it_is)
             self._see_known(frame_bgr)
         if learning and self._learning_for:
             if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
@@ -250,7 +296,8 @@ class Segmenter:
             self._light_in_turn = self._light
         if self._model.see():
             self._keep(frame_bgr)
-        self._shaken = self._is_shaken(frame_bgr, n_changed, checking)
+        has_doubled = self._has_doubled(n_changed, self._n_steady)
+        self._shaken = has_doubled and self._is_shaken(frame_bgr, checking)
         if not self._shaken:
             self._n_steady = n_changed
         if self._learning_for is None:
@@ -259,6 +306,9 @@ class Segmenter:
                     self._return_home()
                     return self.apply_again(frame_bgr)
                 self._learning_for = "camera_moved"
+                self._registration = None
+            elif (has_doubled or self._odd_checks) and not self._moved and self._follow(as_it_is):
+                return self._applied_anew(as_it_is)
             elif not self._shaken and (
                 self._light.is_recoloured
                 or self._has_jumped(former)
@@ -272,7 +322,22 @@ class Segmenter:
         flags = {self._learning_for} if self._learning_for else set()
         if self._moved or self._shaken:
             flags.add("camera_moved")
+        elif self.is_shifted:
+            flags.add("shifted_back")
         return tuple(sorted(flags))
+
+    def _applied_anew(self, frame_bgr) -> Foreground:
+        """Segment the last frame, brought back from where the view is now."""
+        self._shaken, self._odd_checks = False, 0
+        frame_bgr = self._steady(frame_bgr)
+        self._light = self._light_in_turn = self._light_of(frame_bgr)
+        foreground, self._n_steady = self._segmented(frame_bgr, self._light)
+        self._n_at_look = self._n_steady
+        return Foreground(foreground, self._flags(), self._light, frame_bgr)
+
+    def as_seen(self, mask: np.ndarray) -> np.ndarray:
+        """A mask (H, W) bool where it is in the frames of a camera that was moved."""
+        return mask if self._registration is None else self._registration.as_seen(mask)
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
@@ -284,7 +349,7 @@ class Segmenter:
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, neither of which
         knows of it."""
-        frame_bgr = self._model.steady(frame_bgr)
+        frame_bgr = self._steady(frame_bgr)
         if shows_nothing(frame_bgr):
             return np.zeros(self.roi.shape, bool)
         return self.apply_again(self._rain.in_between(frame_bgr)).mask
@@ -296,7 +361,7 @@ class Segmenter:
 
     def glimpse(self, frame_bgr: np.ndarray) -> None:
         """See a (H, W, 3) uint8 frame that is not applied, to tell people in the next one from rain."""
-        self._rain.glimpse(self._model.steady(frame_bgr))
+        self._rain.glimpse(self._steady(frame_bgr))
 
     def _keep(self, frame_bgr) -> None:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
@@ -306,6 +371,8 @@ class Segmenter:
         """The foreground (H, W) bool in some light, and its number of pixels."""
         mask = cv2.medianBlur(self._model.segment(frame_bgr, light), 3)
         foreground = cv2.bitwise_and(mask, self.roi.view(np.uint8)).view(bool)
+        if self.is_shifted:
+            foreground &= self._registration.in_view
         return foreground, np.count_nonzero(foreground)
 
     def _light_of(self, frame_bgr) -> Light:
@@ -342,11 +409,9 @@ class Segmenter:
         """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""
         return n_changed > 2 * n_before + UNSTEADY_SHARE * self._n_pixels
 
-    def _is_shaken(self, frame_bgr, n_changed: int, checking: bool) -> bool:
-        """Whether the image is shifted for the moment: the foreground has doubled since it was not, and the
+    def _is_shaken(self, frame_bgr, checking: bool) -> bool:
+        """Whether an image of which twice as much is foreground as before is shifted for the moment: the
         patches agree on a shift. They are looked at in the first such frame, and then once a second."""
-        if not self._has_doubled(n_changed, self._n_steady):
-            return False
         if self._shaken and not checking:
             return True
         return self._watch.shift(frame_bgr) not in ((0.0, 0.0), None)
@@ -356,8 +421,7 @@ class Segmenter:
 
         `_moved` stays as long as the shift does, as the region of interest and the perspective no longer fit.
         """
-        in_place = self._watch.shift(frame_bgr) == (0.0, 0.0)
-        self._odd_checks = 0 if in_place != self._moved else self._odd_checks + 1
+        self._odd_checks = 0 if self._shows_view(frame_bgr) != self._moved else self._odd_checks + 1
         if self._odd_checks < CAMERA_SHIFT_CHECKS:
             return False
         self._moved, self._odd_checks = not self._moved, 0

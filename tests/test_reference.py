@@ -52,6 +52,10 @@ def flags_made(*patterns):
             match node:
                 case ast.Tuple(elts=[ast.Constant(value=str(word))]):
                     words.add(word)
+                case ast.Call(
+                    func=ast.Attribute(ast.Name(id="flags"), attr="add"), args=[ast.Constant(str(word))]
+                ):
+                    words.add(word)
                 case ast.Assign(targets=[ast.Name(id="found")], value=ast.Dict(keys=keys)):
                     words.update(key.value for key in keys)
                 case ast.Assign(targets=[ast.Attribute(attr="_learning_for")], value=ast.Constant(str(word))):
@@ -60,7 +64,7 @@ def flags_made(*patterns):
 
 
 def test_flags_are_found_where_they_are_made():
-    assert flags_made(*SEEN) == {*UNRELIABLE, "vehicle"}
+    assert flags_made(*SEEN) == {*UNRELIABLE, "shifted_back", "vehicle"}
     assert flags_made(*TOLD) == {"undecodable", "resized", "outside_training_range", "uncertain_height"}
 
 

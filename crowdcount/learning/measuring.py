@@ -79,6 +79,9 @@ class FeatureTable:
         ready-made features, which are.
     camera_moved : bool
         Whether the footage shows another view than the scene in which a model counts.
+    is_shifted : bool
+        Whether frames were brought back to the view of the scene, from a camera that was moved a little: dots
+        and boxes are where they were.
     """
 
     rows: np.ndarray
@@ -95,6 +98,7 @@ class FeatureTable:
     times_s: np.ndarray | None = None
     estimated: np.ndarray | None = None
     camera_moved: bool = False
+    is_shifted: bool = False
 
     def shows_another_view(self, scene: Scene | None) -> bool:
         """Whether the frames were seen to be of another view than a scene knows, if it knows one."""
@@ -251,7 +255,8 @@ def measure(
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
             chosen, parts = _reached(source, taught, wanted, wanted | others, step)
-            return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
+            arrays = _measured(source, taught, parts, chosen, copied, step, progress)
+            return arrays | view_arrays(taught.view) | {"shifted": np.array(taught.is_shifted)}
 
         settings = (rate, dataset.fps, list(columns), per_cell, directions, pipeline.person_height)
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
@@ -271,6 +276,7 @@ def measure(
         pipeline.cells,
         times_s=arrays["times_s"],
         estimated=arrays["estimated"],
+        is_shifted=bool(arrays["shifted"]),
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))

@@ -186,6 +186,12 @@ class HtmlReader(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
+@pytest.fixture
+def turned_away():
+    """What a camera shows, (H, W, 3) uint8, that was turned so far that little of its view is left."""
+    return lambda image: np.roll(image, image.shape[1] // 2, axis=1)
+
+
 @pytest.fixture(params=["numpy", "opencv"])
 def ask_for_too_much(request):
     """ask_for_too_much(...): what fails as the memory is not enough, in numpy or in OpenCV."""

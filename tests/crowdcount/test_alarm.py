@@ -1129,8 +1129,8 @@ def changed_clip(clip, tmp_path):
     return make
 
 
-def test_an_alarm_knows_the_view_of_its_camera(changed_clip, alarm_file, tmp_path):
-    moved = changed_clip(lambda k, image: np.roll(image, (9, -12), (0, 1)))
+def test_an_alarm_knows_the_view_of_its_camera(changed_clip, alarm_file, tmp_path, turned_away):
+    moved = changed_clip(lambda k, image: turned_away(image))
     options = {"margin": 0.0, "raise_after_s": 0.0, "clear_after_s": 0.0}
     summary = watch(moved, alarm_file[0], str(tmp_path / "e.csv"), **options)
     assert summary.flags["camera_moved"] == summary.undecided == summary.frames == 100

@@ -117,11 +117,11 @@ def test_a_wrong_count_is_left_out_and_named(trained, street, drifted, tmp_path)
     assert others.slips == ()
 
 
-def test_another_view_is_told(trained, street, tmp_path):
+def test_another_view_is_told(trained, street, tmp_path, turned_away):
     """A model of one camera, corrected on another, would pass for one of that."""
     assert not recalibrate(street.dataset(), trained.model).camera_moved
     for path in street.frames.iterdir():
-        cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+        cv2.imwrite(str(tmp_path / path.name), turned_away(cv2.imread(str(path))))
     found = recalibrate(replace(street.dataset(), source=tmp_path), trained.model)
     assert found.camera_moved
     assert "train on this footage, or recalibrate bundled" in "".join(recalibration_report(found, "m.npz"))

@@ -204,10 +204,10 @@ def test_progress_is_that_of_all(days, datasets):
 
 
 class TestRefused:
-    def test_another_view(self, days, datasets, tmp_path):
+    @pytest.mark.parametrize("columns", [80, 10], ids=["turned away", "knocked"])
+    def test_another_view(self, days, datasets, tmp_path, columns):
         for image in sorted(days[1].frames.iterdir()):
-            shifted = np.roll(cv2.imread(str(image)), (20, 30), (0, 1))
-            cv2.imwrite(str(tmp_path / image.name), shifted)
+            cv2.imwrite(str(tmp_path / image.name), np.roll(cv2.imread(str(image)), columns, axis=1))
         moved = load_dataset(tmp_path, counts=days[1].labels)
         with pytest.raises(DatasetError, match=f"{tmp_path} shows another view than .*mon"):
             train([datasets[0], moved], scene=days[0].scene)

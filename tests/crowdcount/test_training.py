@@ -687,12 +687,12 @@ class TestCopies:
 
 
 class TestEvaluate:
-    def test_tells_that_the_camera_was_moved(self, street, trained, tmp_path):
+    def test_tells_that_the_camera_was_moved(self, street, trained, tmp_path, turned_away):
         in_place = evaluate(street.dataset(), trained.model)
         assert in_place.is_learnt
         assert not in_place.camera_moved
         for path in street.frames.iterdir():
-            cv2.imwrite(str(tmp_path / path.name), np.roll(cv2.imread(str(path)), (7, -12), (0, 1)))
+            cv2.imwrite(str(tmp_path / path.name), turned_away(cv2.imread(str(path))))
         evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model)
         assert evaluation.camera_moved
         assert not evaluation.is_learnt
@@ -708,11 +708,11 @@ class TestEvaluate:
 
     @pytest.mark.parametrize("is_moved", [False, True])
     def test_tells_so_of_few_pictures_of_which_no_empty_scene_can_be_learnt(
-        self, street, trained, tmp_path, is_moved
+        self, street, trained, tmp_path, turned_away, is_moved
     ):
         for path in sorted(street.frames.iterdir())[:3]:
             image = cv2.imread(str(path))
-            cv2.imwrite(str(tmp_path / path.name), np.roll(image, (7, -12), (0, 1)) if is_moved else image)
+            cv2.imwrite(str(tmp_path / path.name), turned_away(image) if is_moved else image)
         evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model, frames="0-2")
         assert evaluation.camera_moved is is_moved
 

@@ -73,6 +73,43 @@ def test_a_scene_without_texture_cannot_tell():
     assert watch.shift(texture((320, 240))) == (0, 0)
 
 
+ROI = np.ones((240, 320), bool)
+
+
+@pytest.mark.parametrize(
+    ("turn_deg", "zoom", "shift"), [(0, 1, (9, -6)), (2, 1.05, (-12, 7)), (-3, 0.97, (30, 12))]
+)
+def test_a_frame_of_a_moved_camera_is_registered(turn_deg, zoom, shift):
+    scene = texture((480, 400))
+    moved = cv2.getRotationMatrix2D((240, 200), turn_deg, zoom)
+    moved[:, 2] += shift
+    frame = view(cv2.warpAffine(scene, moved, (480, 400), flags=cv2.INTER_CUBIC), (320, 240)) * 0.7
+    frame[60:160, 100:130] = 20  # somebody
+    found = CameraWatch(view(scene, (320, 240))).registered(frame.astype(np.uint8), ROI)
+    places = np.float64([[[30, 30], [290, 30], [160, 120], [30, 210], [290, 210]]])
+    expected = cv2.transform(places + 80, moved) - 80
+    assert cv2.perspectiveTransform(places, found.homography) == pytest.approx(expected, abs=1.2)
+    back = found.brought_back(frame.astype(np.uint8)) / 0.7
+    in_view = cv2.erode(found.in_view.view(np.uint8), np.ones((5, 5)), borderValue=0).astype(bool)
+    assert np.median(np.abs(back - view(scene, (320, 240)))[in_view]) < 3
+    person = np.zeros(ROI.shape, bool)
+    person[100:120, 140:160] = True
+    assert (found.as_seen(person) != person).any()
+    assert found.as_seen(person).sum() == pytest.approx(person.sum() * zoom**2, rel=0.1)
+
+
+def test_a_view_that_is_gone_or_mostly_out_of_the_picture_is_not_registered():
+    scene = texture((560, 240))
+    watch = CameraWatch(scene[:, :320])
+    assert watch.registered(texture((320, 240), seed=1), ROI) is None
+    assert watch.registered(np.full((240, 320, 3), 90, np.uint8), ROI) is None
+    for left, is_found in ((60, True), (110, False)):
+        assert (watch.registered(scene[:, left : left + 320], ROI) is not None) == is_found
+    region = ROI.copy()
+    region[:, :150] = False  # what is out of the picture is not counted in either
+    assert watch.registered(scene[:, 110:430], region) is not None
+
+
 @pytest.mark.parametrize("size_wh", [(32, 32), (500, 40), (40, 500)])
 def test_works_in_frames_of_any_shape(size_wh):
     frame = texture(size_wh)

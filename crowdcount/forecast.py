@@ -303,7 +303,7 @@ def forecast(
     counts[is_open], settings = _forecast(history, cycle)
     if settings.endswith(", place"):
         settings += f" in the {cycle_name(period_s)}"
-    low, high = count_interval(counts, quantile) if np.isfinite(quantile) else (0 * counts, counts + np.inf)
+    low, high = count_interval(counts, quantile)
     passed_over_s = n_passed_over * period_s
     times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
     return Forecast(

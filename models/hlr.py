@@ -333,11 +333,9 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         n = len(labels) + len(others)
         if self.gamma == 0:
             return np.arange(0)
-        return (
-            np.concatenate([labels, others])
-            if n <= GRAPH_ROWS
-            else np.linspace(0, n - 1, GRAPH_ROWS).astype(int)
-        )
+        if n > GRAPH_ROWS:
+            return np.linspace(0, n - 1, GRAPH_ROWS).astype(int)
+        return np.concatenate([labels, others])
 
     def _is_primal(self, views, labels, graph) -> bool:
         """Whether to fit in explicit features: as told, or when they are fewer than the dual's unknowns."""

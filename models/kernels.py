@@ -167,9 +167,8 @@ class Kernel:
         if self.name == "linear":
             return n_columns
         if self.name in POLYNOMIAL_KERNELS:
-            if self.coef0 > 0:
-                return comb(n_columns + int(self.degree), int(self.degree))
-            return comb(n_columns + int(self.degree) - 1, int(self.degree))
+            degree, n_variables = int(self.degree), n_columns + (self.coef0 > 0)  # the constant is one too
+            return comb(n_variables + degree - 1, degree)
         return None
 
 

@@ -8,9 +8,8 @@ from typing import IO
 
 _MP4_EPOCH = datetime(1904, 1, 1, tzinfo=UTC)
 _MATROSKA_EPOCH = datetime(2001, 1, 1, tzinfo=UTC)
-_EARLIEST = datetime(
-    1990, 1, 1, tzinfo=UTC
-)  # before it there was no digital camera, but clocks that were not set
+#: Before it there was no digital camera, but clocks that were not set.
+_EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 _EBML, _SEGMENT, _INFO, _DATE = 0x1A45DFA3, 0x18538067, 0x1549A966, 0x4461
 _MOST_ELEMENTS = 10_000  # of one level: a file is not trusted to end
 
@@ -34,9 +33,8 @@ def creation_time(path: str | Path) -> datetime | None:
                 found = None
         except (struct.error, ValueError, OverflowError):  # cut off or damaged
             return None
-    return (
-        found if found is not None and _EARLIEST <= found <= datetime.now(UTC) + timedelta(days=1) else None
-    )
+    latest = datetime.now(UTC) + timedelta(days=1)
+    return found if found is not None and _EARLIEST <= found <= latest else None
 
 
 def _of_mp4(file: IO[bytes], size: int) -> datetime | None:

@@ -21,14 +21,7 @@ from .catalogue import folder_name, is_result
 _SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
 VIDEO_SUFFIXES = frozenset(f".{name}" for name in _SUFFIXES.split())
-_CODES = {
-    "Y": "[0-9]{4}",
-    "m": "[0-9]{2}",
-    "d": "[0-9]{2}",
-    "H": "[0-9]{2}",
-    "M": "[0-9]{2}",
-    "S": "[0-9]{2}",
-}
+_CODES = {"Y": "[0-9]{4}"} | dict.fromkeys("mdHMS", "[0-9]{2}")
 _TOKEN = re.compile(r"(\{camera\}|%.|\*|\?|\{|\})")
 #: A recorder's milliseconds may follow, and are left out.
 _TIMES_IN_NAME = re.compile(

@@ -50,6 +50,7 @@ def test_chosen_rows_are_apart_while_they_can_be(clusters):
 def test_rows_that_are_all_alike_are_chosen_apart():
     assert transductive_design(np.ones((9, 9)), np.arange(9.0), 3, gap=3).tolist() == [0, 3, 6]
     assert transductive_design(np.ones((2, 2)), np.arange(2.0), 0).size == 0
+    assert transductive_design(np.ones((3, 3)), np.arange(3.0), 3).tolist() == [0, 1, 2]
     with pytest.raises(ValueError, match="at most 2 rows"):
         transductive_design(np.ones((2, 2)), np.arange(2.0), 3)
 

@@ -319,6 +319,14 @@ def clock(seconds: float, decimals: int = 0) -> str:
     return f"{text}.{part:0{decimals}}" if decimals else text
 
 
+def plural(count: int, what: str) -> str:
+    """
+    >>> plural(1, "video"), plural(2, "video")
+    ('1 video', '2 videos')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def count_cell(value: float) -> float | None:
     """A number of people rounded to 1e-4; None when it is not finite."""
     return round(float(value), _COUNT_DECIMALS) if math.isfinite(value) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .counting import Counting
 from .jobs import CountJob, Show, show_nothing
 from .model import CounterModel
-from .results import CountSummary, clock, print_note
+from .results import CountSummary, clock, plural, print_note
 
 if TYPE_CHECKING:  # loads scikit-learn, which counting does without
     from rich.progress import Progress
@@ -496,14 +496,6 @@ def _listed(removed: Sequence["RemovedLabel"], where_all: str) -> list[str]:
     if len(removed) > LISTED_LABELS:
         lines.append(f"   and {len(removed) - LISTED_LABELS} more{where_all}")
     return lines
-
-
-def plural(count: int, what: str) -> str:
-    """
-    >>> plural(1, "video"), plural(2, "video")
-    ('1 video', '2 videos')
-    """
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def describe_counts(summary: CountSummary) -> str:

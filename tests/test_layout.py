@@ -30,13 +30,18 @@ def test_no_init_files_under_tests():
     assert not list((PROJECT / "tests").rglob("__init__.py"))
 
 
-def test_counting_loads_nothing_that_it_does_without():
-    """SciPy and scikit-learn take a second to load, Matplotlib half of one."""
-    code = (
-        "import sys, crowdcount.jobs, crowdcount.terminal; crowdcount.default_model();"
-        "others = {'scipy', 'sklearn', 'matplotlib', 'pyarrow', 'rich'};"
-        "others |= {'crowdcount.learning', 'crowdcount.alarm'};"
-        "print(others & set(sys.modules))"
-    )
+@pytest.mark.parametrize(
+    ("work", "others"),
+    [
+        (
+            "import crowdcount.jobs, crowdcount.terminal; crowdcount.default_model()",
+            {"scipy", "sklearn", "matplotlib", "pyarrow", "rich", "crowdcount.learning", "crowdcount.alarm"},
+        ),
+        ("import crowdcount.batch.report", {"pydantic", "crowdcount.model", "crowdcount.video"}),
+    ],
+)
+def test_work_loads_nothing_that_it_does_without(work, others):
+    """SciPy and scikit-learn take a second to load, Matplotlib half of one, models and videos a fifth."""
+    code = f"import sys; {work}; print({others} & set(sys.modules))"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=PROJECT, text=True)
     assert loaded.strip() == "set()"

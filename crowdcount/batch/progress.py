@@ -5,8 +5,8 @@ import time
 from types import TracebackType
 from typing import Self
 
-from ..results import clock, print_note
-from ..terminal import plural, progress_bars
+from ..results import clock, plural, print_note
+from ..terminal import progress_bars
 from .run import BatchSummary
 
 _LINE_EVERY_S = 60.0  # in a log, when no video is finished meanwhile

@@ -13,9 +13,8 @@ from urllib.parse import unquote
 from .. import pages
 from ..errors import BatchError, OutputError
 from ..plots import BLUE, DPI, GREY, as_svg, dots, legend_above, new_figure, strip_frame
-from ..results import UNRELIABLE, clock, import_parquet, open_rows
+from ..results import UNRELIABLE, clock, import_parquet, open_rows, plural
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
-from ..terminal import plural
 from .catalogue import NO_DATE, describe, results
 
 if TYPE_CHECKING:

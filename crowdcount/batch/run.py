@@ -14,10 +14,9 @@ from typing import Protocol
 
 from ..errors import BatchError, OutputError
 from ..model import load_model
-from ..results import import_parquet
+from ..results import import_parquet, plural
 from ..scene import load_scene
 from ..stretches import WARM_UP_S
-from ..terminal import plural
 from ..video import Landmark
 from . import work
 from .catalogue import Catalogue, settings_digest

@@ -36,8 +36,8 @@ def suggest(source: str, output: str | None, html: str | None, quiet: bool, **op
     --counts` learns more than from as many evenly spaced ones.
     """
     from ..learning.jobs import suggest_frames, teaches_a_model
-    from ..results import print_result
-    from ..terminal import Terminal, plural
+    from ..results import plural, print_result
+    from ..terminal import Terminal
 
     found, written = suggest_frames(source, output, html=html, watcher=Terminal(quiet), **options)
     frames = plural(len(found), "frame")

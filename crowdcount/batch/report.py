@@ -192,14 +192,14 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
         refuse_foreign(path, COLUMNS)
         pages.refuse_other_page(path)
     for path in map(Path, paths):
-        if path.suffix.lower() == ".html":
+        suffix = path.suffix.lower()
+        if suffix == ".html":
             _write_page(rows, path, interval)
-            continue
-        if path.suffix.lower() == ".csv":
+        elif suffix == ".csv":
             _write_csv(rows, path)
-            continue
-        with atomic_path(path) as temporary:
-            _chart(rows, interval, _dates(rows)).savefig(temporary, format="png")
+        else:
+            with atomic_path(path) as temporary:
+                _chart(rows, interval, _dates(rows)).savefig(temporary, format="png")
 
 
 def text_table(rows: Sequence[Row]) -> str:
@@ -352,22 +352,18 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
 
 def _overview(name: str, line: Sequence[Row]) -> list[str | float]:
     """A time line as a whole, in one row of the page's first table."""
-    known = [row for row in line if row.max is not None]
-    top = max(known, key=lambda row: row.max, default=None)
+    counted = [row for row in line if row.counted]
+    top = max(counted, key=lambda row: row.max, default=None)
+    mean = top and sum(row.mean * row.counted for row in counted) / sum(row.counted for row in counted)
     n_frames = sum(row.frames for row in line)
     return [
         name,
         n_frames,
-        _short(_mean(line)),
+        _short(mean),
         _short(top and top.max),
         _when(top and top.time_of_max),
         f"{sum(row.flagged * row.frames for row in line) / n_frames:.1%}",
     ]
-
-
-def _mean(line: Sequence[Row]) -> float | None:
-    known = [row for row in line if row.mean is not None]
-    return sum(row.mean * row.counted for row in known) / sum(row.counted for row in known) if known else None
 
 
 def _span(dates: Sequence[datetime], interval: str) -> str:

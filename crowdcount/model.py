@@ -192,6 +192,7 @@ class CounterModel:
     quantile: float = np.inf
     level: float = 0.9
     usual_outside: float = 1.0
+    fullness: Fullness | None = None
     scene: Scene | None = None
     rate: float | None = None
     facts: dict = field(default_factory=dict)
@@ -202,7 +203,6 @@ class CounterModel:
     floor: float = 0.0
     person_height: float | None = None
     directions: tuple[CountPredictor, CountPredictor] | None = None
-    fullness: Fullness | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise ModelError unless these are the model's columns."""
@@ -469,21 +469,21 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     return CounterModel(
         regressor,
         meta.columns,
-        meta.per_cell,
-        np.inf if meta.quantile is None else meta.quantile,
-        meta.level,
-        meta.usual_outside,
-        scene,
-        meta.rate,
-        meta.facts,
-        profile,
-        examples,
-        prototypes,
-        meta.offset,
-        meta.floor,
-        meta.person_height,
-        directions,
-        fullness,
+        per_cell=meta.per_cell,
+        quantile=np.inf if meta.quantile is None else meta.quantile,
+        level=meta.level,
+        usual_outside=meta.usual_outside,
+        fullness=fullness,
+        scene=scene,
+        rate=meta.rate,
+        facts=meta.facts,
+        profile=profile,
+        examples=examples,
+        prototypes=prototypes,
+        offset=meta.offset,
+        floor=meta.floor,
+        person_height=meta.person_height,
+        directions=directions,
     )
 
 

@@ -159,36 +159,35 @@ def evaluate_model(
     model: str | Path | None = None,
     *,
     scene: str | Path | None = None,
-    counts: str | Path | None = None,
-    mot: str | Path | None = None,
-    annotated: str | None = None,
-    fps: float | None = None,
+    frames: str | None = None,
+    cache: str | Path | None = None,
     watcher: Watcher,
-    **options,
+    **labels,
 ) -> Evaluation:
     """Measure a model's error on a data set.
 
     Parameters
     ----------
     path : str
-        The data set; `counts`, `mot`, `annotated` and `fps` as for `load_dataset`.
-    scene, watcher
-        As for `train_model`.
+        The data set.
     model : path, optional
         Model file; the bundled model by default.
-    options
-        frames and cache, as for `evaluate`.
+    scene, watcher
+        As for `train_model`.
+    frames, cache
+        As for `evaluate`.
+    labels
+        counts, mot, annotated and fps, as for `load_dataset`.
 
     Raises
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     loaded = default_model() if model is None else load_model(model)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
     with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
         return evaluate(
-            dataset, loaded, scene=loaded_scene,
-            progress=lambda done, total: show("measuring", done, total, None), **options,
+            dataset, loaded, frames=frames, scene=loaded_scene, cache=cache,
+            progress=lambda done, total: show("measuring", done, total, None),
         )  # fmt: skip
 
 
@@ -198,25 +197,21 @@ def audit_dataset(
     output: str | Path | None = None,
     html: str | Path | None = None,
     scene: str | Path | None = None,
-    counts: str | Path | None = None,
-    mot: str | Path | None = None,
-    annotated: str | None = None,
-    fps: float | None = None,
+    frames: str | None = None,
+    cache: str | Path | None = None,
     watcher: Watcher,
-    **options,
+    **labels,
 ) -> Audit:
     """Audit the labels of a data set, and write what stands out where asked.
 
     Parameters
     ----------
-    path, scene, counts, mot, annotated, fps, watcher
+    path, scene, frames, cache, watcher, labels
         As for `evaluate_model`.
     output : path, optional
         CSV file to write, or "-".
     html : path, optional
         Page to write.
-    options
-        frames and cache, as for `audit_labels`.
 
     Raises
     ------
@@ -226,13 +221,14 @@ def audit_dataset(
         raise OutputError(f"the table and the page would both be written to {html}; choose two names")
     for file, suffixes in ((None if output == "-" else output, (".csv",)), (html, PAGE_SUFFIXES)):
         if file is not None:
-            refuse_to_replace(file, path, scene, counts, mot)
+            refuse_to_replace(file, path, scene, labels.get("counts"), labels.get("mot"))
             check_writable(file, suffixes)
             refuse_foreign(file, AUDIT_COLUMNS)
             refuse_other_page(file)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
     with _opened(path, scene, watcher, **labels) as (dataset, loaded_scene, show):
-        audit = audit_labels(dataset, scene=loaded_scene, progress=_measuring(show), **options)
+        audit = audit_labels(
+            dataset, frames=frames, scene=loaded_scene, cache=cache, progress=_measuring(show)
+        )
         if output is not None:
             write_audit_table(audit, output)
         if html is not None:
@@ -247,12 +243,10 @@ def recalibrate_model(
     output: str | Path | None = None,
     *,
     scene: str | Path | None = None,
-    counts: str | Path | None = None,
-    mot: str | Path | None = None,
-    annotated: str | None = None,
-    fps: float | None = None,
+    frames: str | None = None,
+    cache: str | Path | None = None,
     watcher: Watcher,
-    **options,
+    **labels,
 ) -> tuple[Recalibration, str]:
     """Correct a model by a few counts and save what it becomes; returns what was found, and the file's name.
 
@@ -262,22 +256,21 @@ def recalibrate_model(
         Model file, or `BUNDLED`.
     output : path, optional
         Model file to write; by default `<stem>.recalibrated.npz` in the working folder.
-    path, scene, counts, mot, annotated, fps, watcher
+    path, scene, frames, cache, watcher, labels
         As for `evaluate_model`.
-    options
-        frames and cache, as for `recalibrate`.
 
     Raises
     ------
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
-    refuse_to_replace(written, model, path, scene, counts, mot)
+    refuse_to_replace(written, model, path, scene, labels.get("counts"), labels.get("mot"))
     check_model_file(written)
     loaded = default_model() if model == BUNDLED else load_model(model)
-    labels = {"counts": counts, "mot": mot, "annotated": annotated, "fps": fps}
     with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
-        found = recalibrate(dataset, loaded, scene=loaded_scene, progress=_measuring(show), **options)
+        found = recalibrate(
+            dataset, loaded, frames=frames, scene=loaded_scene, cache=cache, progress=_measuring(show)
+        )
         found.model.save(written)
     return found, written
 

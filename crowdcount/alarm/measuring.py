@@ -77,7 +77,7 @@ class Measuring:
     view : callable
         Gives the empty scene of the frames measured so far (`Pipeline.view`); None for a table.
     step : int
-        One of so many frames is measured; 1 for a table.
+        One of so many frames is measured, as it usually is in a table.
     views : sequence of (k,) int
         Numbers of the columns of size, edges and texture; none for a table.
     """
@@ -154,8 +154,12 @@ def open_measuring(
                 f"{rows[-1].time_s:g} s, none from {start or 'the first'} to {end or 'the last'}; choose "
                 "another start or end"
             )
-        gap_s = float(np.median(np.diff([row.time_s for row in within]))) if len(within) > 1 else 0.0
-        yield Measuring(source, columns, lambda: iter(within), gap_s, len(within))
+        step, gap_s = 1, 0.0
+        if len(within) > 1:
+            step, gap_s = np.median(np.diff([(row.index, row.time_s) for row in within], axis=0), axis=0)
+        yield Measuring(
+            source, columns, lambda: iter(within), float(gap_s), len(within), step=math.ceil(step)
+        )
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)

@@ -878,6 +878,13 @@ def test_what_is_said_of_frames_in_between_is_said_of_the_one_before(tmp_path):
             assign_calls(statements, frames, frames / 10, "calls.csv", step)
 
 
+def test_calls_of_rows_that_are_passed_over_are_learnt_from(table, tmp_path):
+    path, level = table
+    rows = [f"{k},{'crowded' if level[k] > 0 else 'fine'}\n" for k in range(1, 200, 8)]
+    labels = write(tmp_path / "calls.csv", "frame,call\n" + "".join(rows))
+    assert train_alarm(str(path), labels, every=2).n_called == len(rows)
+
+
 def test_a_recorder_that_paused_saw_nothing_meanwhile(clip, alarm_file, tmp_path):
     """Too crowded for half a second before a pause of 20 s, and for one behind it."""
     video = cv2.VideoCapture(str(clip[0]))

@@ -300,9 +300,9 @@ def forecast(
     quantile = blocked_quantile(scores, level) if len(scores) > 1 else np.inf
     show("forecast", 0, None, None)
     counts = np.full(steps, np.nan)
-    counts[is_open], settings = _forecast(history, cycle)
-    if settings.endswith(", place"):
-        settings += f" in the {cycle_name(period_s)}"
+    counts[is_open], settings, is_placed = _forecast(history, cycle)
+    if is_placed:
+        settings += f", place in the {cycle_name(period_s)}"
     low, high = count_interval(counts, quantile)
     passed_over_s = n_passed_over * period_s
     times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
@@ -453,8 +453,9 @@ def _pairs(history: np.ndarray) -> np.ndarray:
     return np.flatnonzero(enough[1:] & enough[:-1]) + 1
 
 
-def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
-    """The curve (steps,) after the last of `history` (periods, steps), and the settings it was made with."""
+def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str, bool]:
+    """The curve (steps,) after the last of `history` (periods, steps), and the settings it was made with,
+    at last whether its place counts."""
     pairs = _pairs(history)
     usable = np.union1d(pairs, pairs - 1)
     curves = np.full(history.shape, np.nan)
@@ -486,8 +487,7 @@ def _forecast(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, str]:
     kernel, lam, weight, loss = best
     new = _filled(history[-1:]), places[-1:]
     curve = _fit_predict(*best, before(pairs), curves[pairs], new, SOLVED)[0]
-    place = ", place" if weight else ""
-    return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss{place}"
+    return curve, f"{kernel} kernel, lam {lam:g}, {loss} loss", weight > 0
 
 
 def _fit_predict(kernel, lam, weight, loss, given, targets, new, tol) -> np.ndarray:

@@ -83,13 +83,13 @@ def test_the_place_in_the_week_counts_where_it_helps():
     random = np.random.default_rng(0)
     busy = np.arange(21) % 7 < 2
     history = np.where(busy, 2.0, 1.0)[:, None] * WAVE + random.normal(0, 1, (21, 24))
-    curve, settings = _forecast(history, 7)
-    assert settings.endswith(", place")
+    curve, _, is_placed = _forecast(history, 7)
+    assert is_placed
     assert np.abs(curve - 2 * WAVE).mean() < 3
-    curve, settings = _forecast(history, None)
-    assert "place" not in settings
+    curve, _, is_placed = _forecast(history, None)
+    assert not is_placed
     assert np.abs(curve - 2 * WAVE).mean() > 10
-    assert "place" not in _forecast(history[:13], 7)[1]  # of two weeks some day came but once
+    assert not _forecast(history[:13], 7)[2]  # of two weeks some day came but once
 
 
 class TestPlaceThatWasNeverCounted:

@@ -73,6 +73,13 @@ class Foreground:
 class Segmenter:
     """Foreground of the frames of one camera, in order.
 
+    While the camera is in its place, and but for any scene, the known scene stays wherever it is still
+    seen: who sits somewhere half of the time is no part of it, and a model counts in the scene in which it
+    was trained (docs/decisions/2026-11-22-empty-scene.md).
+
+    Frames of a camera that was moved a little are brought back to the view before, in which the mask is too:
+    region, perspective and scene hold (docs/decisions/2026-11-27-registration.md).
+
     Parameters
     ----------
     rate : float
@@ -84,13 +91,6 @@ class Segmenter:
     known : EmptyScene, optional
         As the camera is known to show it: footage that shows another view from the beginning is of a camera
         that has moved. By default as it is first learnt, but of one moment.
-
-    Frames of a camera that was moved a little are brought back to the view before, in which the mask is too:
-    region, perspective and scene hold.
-
-    While the camera is in its place, and but for any scene, the known scene stays wherever it is still
-    seen: who sits somewhere half of the time is no part of it, and a model counts in the scene in which it
-    was trained (docs/decisions/2026-11-22-empty-scene.md).
     """
 
     def __init__(
@@ -266,19 +266,7 @@ class Segmenter:
                 frame_bgr = self._steady(as_it_is)
             self._see_known(frame_bgr)
         if learning and self._learning_for:
-            if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
-                self._n_flickers += 1
-                if self._n_flickers <= MOST_FLICKERS:
-                    self._recent = []  # a lamp flickers, or they go out one by one
-            self._recent.append(frame_bgr)
-            if len(self._recent) == MIN_LEARNING_FRAMES:
-                if self._learning_for == "light_change" and self._explains(self._recent):
-                    self._light = self._light_in_turn = self._learning_for = None
-                else:
-                    self.learn(self._recent, for_now=True)
-                self._recent = []
-                if self._n_flickers <= MOST_FLICKERS:
-                    self._n_flickers = 0
+            self._gather(frame_bgr)
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
         former = self._light
@@ -317,6 +305,23 @@ class Segmenter:
                 self._learning_for = "light_change"
         flags = self._flags() or (("noisy",) if _is_noisy(self._light) else ())
         return Foreground(foreground, flags, self._light, frame_bgr)
+
+    def _gather(self, frame_bgr) -> None:
+        """Take one more frame to learn from; learn of enough, unless they show the scene in another light."""
+        if self._learning_for != "learning" and self._is_in_another_light(frame_bgr):
+            self._n_flickers += 1
+            if self._n_flickers <= MOST_FLICKERS:
+                self._recent = []  # a lamp flickers, or they go out one by one
+        self._recent.append(frame_bgr)
+        if len(self._recent) < MIN_LEARNING_FRAMES:
+            return
+        if self._learning_for == "light_change" and self._explains(self._recent):
+            self._light = self._light_in_turn = self._learning_for = None
+        else:
+            self.learn(self._recent, for_now=True)
+        self._recent = []
+        if self._n_flickers <= MOST_FLICKERS:
+            self._n_flickers = 0
 
     def _flags(self) -> tuple[str, ...]:
         flags = {self._learning_for} if self._learning_for else set()

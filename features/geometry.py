@@ -118,8 +118,6 @@ class Geometry:
     def total(self, by_part: np.ndarray) -> np.ndarray:
         """Sums (n_regions, …) over the parts of each region, of (n_parts, …) float64 or float32."""
         if len(self.grids) == 1:  # each region is one part, or empty
-            if len(by_part) == self.n_regions:
-                return by_part
             totals = np.zeros((self.n_regions, *by_part.shape[1:]), by_part.dtype)
             totals[self._divided[1][0]] = by_part
             return totals

@@ -37,6 +37,15 @@ def test_a_dot_lies_on_the_head(scene):
     np.testing.assert_allclose(heights, [40])
 
 
+def test_a_persons_height_is_that_where_the_body_is():
+    """People grow by half a pixel with each row: who has the head's place is smaller."""
+    height = np.repeat(np.linspace(10, 130, 241, dtype=np.float32)[:240, None], 320, axis=1)
+    grown = Scene((320, 240), np.ones((240, 320), bool), height)
+    centres, heights = body_centres(dataset(points=[[(100, 50)]]), 0, grown)
+    np.testing.assert_allclose(heights, 10 + centres[:, 1] / 2, atol=0.5)
+    np.testing.assert_allclose(centres, [(100, 50 + BODY_BELOW_HEAD * heights[0])], atol=0.5)
+
+
 def test_a_box_is_the_body(scene):
     centres, heights = body_centres(dataset(boxes=[[(90, 50, 20, 60)]]), 0, scene)
     np.testing.assert_allclose(centres, [(100, 80)])

@@ -93,6 +93,12 @@ def test_what_is_long_and_thin_or_not_wide_is_none():
         assert not find(drawn)[1], (width, height)
 
 
+def test_what_is_thick_and_wide_but_bent_is_none():
+    drawn = scene()
+    polygon(drawn, [(0, 0), (0, 2.6), (0.55, 2.6), (0.55, 0.55), (3, 0.55), (3, 0)], 60, 80, HEIGHT)
+    assert not find(drawn)[1]
+
+
 def test_of_nothing_nothing_is_taken():
     drawn = scene()
     drawn[50, 50] = 1

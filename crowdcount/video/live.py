@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import VideoError
 from ..smoothing import Turns
+from .ahead import read_ahead
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import first_stamp, numbered, numbered_live
@@ -51,14 +52,20 @@ class LiveSource(VideoSource):
         self._was_read = False
         self._reader = None  # OpenCV's
         self._opened_at, self._opened = time.monotonic(), datetime.now()
-        self._connect()
         try:
-            self.info = self._start()
-            if not self._is_camera and not self._is_of_stills() and self._is_stuck():
-                self.info = self._start_anew()
+            # In a thread: an interrupt would wait for OpenCV, which waits for the sender.
+            with read_ahead(self._opening(), 1, is_live=True) as opening:
+                next(opening)
         except BaseException:
             self.close()
             raise
+
+    def _opening(self) -> Iterator[None]:
+        self._connect()
+        self.info = self._start()
+        if not self._is_camera and not self._is_of_stills() and self._is_stuck():
+            self.info = self._start_anew()
+        yield
 
     def _connect(self, as_packets: bool = False) -> None:
         self._connected_at = time.monotonic()

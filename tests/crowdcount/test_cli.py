@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from datetime import datetime
@@ -1134,6 +1135,29 @@ class TestProcess:
         assert running.returncode == 130
         assert error_line(stderr).endswith(f"interrupted; kept so far: {partial.name}\n")
         assert len(read_counts(partial)) >= 40
+
+    @pytest.mark.parametrize("answers", [False, True])
+    def test_a_camera_that_does_not_answer_does_not_hold_up_an_interrupt(self, here, serving, answers):
+        """Nor one that answers, but sends no frame."""
+        asked = threading.Event()
+
+        def answer(connection):
+            asked.set()
+            if answers:
+                send_rtsp([], 0, stays=True)(connection)
+
+        with serving(answer) as port:
+            command = f"{self.LIVE.format(port, 'a.csv')} --timeout 20 -q"
+            usual = functools.partial(signal.signal, signal.SIGTERM, signal.SIG_DFL)
+            with process(command, preexec_fn=usual) as running:
+                assert asked.wait(30)
+                time.sleep(1)
+                sent = time.monotonic()
+                running.send_signal(signal.SIGTERM)
+                _, stderr = running.communicate(timeout=90)
+                assert time.monotonic() - sent < 5
+        assert (running.returncode, stderr) == (130, "crowdcount: interrupted\n")
+        assert only(here) == []
 
     @pytest.mark.parametrize("name", ["models.py", "features/__init__.py"])
     def test_a_users_module_of_the_same_name(self, here, name):

@@ -1,7 +1,7 @@
 """What the commands share: exit codes, kinds of values, and options that mean the same everywhere."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
 
@@ -163,6 +163,12 @@ def dataset_options(several: bool = False) -> Callable[[Callable], Callable]:
     return add
 
 
+def _only(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> str | None:
+    if len(values) > 1:
+        raise click.BadParameter(f"expected one file for one DATASET, found {len(values)}; drop the others")
+    return values[0] if values else None
+
+
 def _dataset_options(several: bool) -> list[Callable]:
     return [
         click.argument("datasets", metavar="DATASET...", nargs=-1, required=True)
@@ -176,8 +182,9 @@ def _dataset_options(several: bool) -> list[Callable]:
         click.option(
             "--counts",
             metavar="FILE",
-            multiple=several,
-            type=FILES if several else str,
+            multiple=True,
+            callback=None if several else _only,
+            type=FILES,
             help="Counts of a video: CSV of frame (from 0) or time_s (also HH:MM:SS), and count; or dots, "
             "one head a line: frame or time_s, x, y." + (" One for each of several." if several else ""),
         ),

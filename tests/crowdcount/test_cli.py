@@ -715,6 +715,18 @@ class TestTrainAndEvaluate:
         ]
         assert json.loads(stdout)["n"] == 10
 
+    @pytest.mark.parametrize("command", ["evaluate", "audit", "recalibrate ../model.npz"])
+    def test_of_two_files_of_counts_none_is_passed_over(self, run, here, command, monkeypatch):
+        counts = "--counts ../labels.csv --counts ../labels.csv"
+        code, _, stderr = run(f"{command} ../street.avi {counts}")
+        assert (code, "expected one file for one DATASET, found 2; drop the others" in stderr) == (2, True)
+        name = command.split()[0]
+        monkeypatch.setenv(variable := f"CROWDCOUNT_{name.upper()}_COUNTS", "../labels.csv;../labels.csv")
+        assert run(f"{command} ../street.avi")[0] == 2
+        monkeypatch.delenv(variable)
+        (here / "crowdcount.toml").write_text(f'[{name}]\ncounts = "absent.csv"\n')
+        assert "cannot read absent.csv" in run(f"{command} ../street.avi")[2]
+
     def test_evaluate_on_one_frame_and_on_none(self, run, here):
         assert run(f"{self.EVALUATE} --frames 30-30")[1].startswith("1 labelled frame in ")
         (here / "none.csv").write_text("frame,count\n3,\n")

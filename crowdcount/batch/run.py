@@ -157,8 +157,9 @@ def run_batch(
     began = time.monotonic()
     with closing(engine):
         check_needs()
+        files = _Files(options, videos)  # refuses bad ones before there is a folder
         with Catalogue(out) as catalogue:
-            batch = _Batch(videos, catalogue, engine, options, watcher)
+            batch = _Batch(videos, catalogue, engine, options, watcher, files)
             try:
                 batch.run()
             except BatchError as error:
@@ -171,14 +172,20 @@ def run_batch(
 
 class _Batch:
     def __init__(
-        self, videos: Sequence[Video], catalogue: Catalogue, engine: Engine, options: Options, watcher
+        self,
+        videos: Sequence[Video],
+        catalogue: Catalogue,
+        engine: Engine,
+        options: Options,
+        watcher: BatchWatcher,
+        files: "_Files",
     ):
         self.summary = BatchSummary()
         self._catalogue = catalogue
         self._engine = engine
         self._options = options
         self._watcher = watcher
-        self._files = _Files(options, videos)
+        self._files = files
         self._cases = [_Case(video, _size(video.path)) for video in videos]
         self._ready: deque[tuple[_Case, dict, Callable]] = deque()
         self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}

@@ -433,11 +433,11 @@ class TestCameras:
         assert "found videos of gate, hall; correct its name or match" in stderr
         assert not (own / "new").exists()
 
-    def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run, results):
+    def test_a_model_that_cannot_be_read_ends_the_batch_before_it_begins(self, own, run):
         code, _, stderr = run(f"batch {own}/videos -o {own}/new --camera name=hall,model=absent.npz")
         assert (code, stderr.count("\n")) == (1, 1)
         assert "absent.npz does not exist" in stderr
-        assert not results(own / "new")
+        assert not (own / "new").exists()
 
 
 class TestFaults:

@@ -244,6 +244,8 @@ class Pipeline:
             "vehicle": figures.without_vehicles,
         }
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
+        if found["blank"]:  # it does not show where the camera points
+            flags = tuple(flag for flag in flags if flag != "camera_moved")
         mask = self._segmenter.as_seen(figures.mask)
         return Measurement(measured, mask, flags, self._directed(grey, figures.mask))
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -208,6 +210,20 @@ class TestMeasuring:
         assert "blank" in pipeline.measure(covered).flags
         covered[60:180, 150:180] = 128  # a doorway
         assert "blank" not in pipeline.measure(covered).flags
+
+    @pytest.mark.parametrize("level", [0, 9, 250])
+    def test_a_blank_picture_is_not_of_a_camera_that_moved(self, level):
+        frames = list(drawn((320, 240)))
+        scene = drawn_scene((320, 240))
+        knows = Pipeline(scene, rate=2.0)
+        knows.learn(frames)
+        pipeline = Pipeline(replace(scene, view=knows.view), rate=2.0)
+        ramp = np.linspace(0, 6, 320)[None, :, None] * np.ones((240, 1, 3))
+        covered = np.clip(level + ramp, 0, 255).astype(np.uint8)
+        pipeline.learn([covered] * 20)
+        assert {pipeline.measure(covered).flags for _ in range(20)} == {("blank",)}
+        pipeline.learn([frame[::-1, ::-1] for frame in frames])
+        assert "camera_moved" in pipeline.measure(frames[0][::-1, ::-1]).flags
 
     def test_a_picture_that_is_repeated_is_frozen(self):
         pipeline = Pipeline(drawn_scene((320, 240)), rate=0.1)

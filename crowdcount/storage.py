@@ -102,8 +102,9 @@ def partial_path(path: str | Path) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        When the partial file cannot be created or renamed, or another run writes to the same place, or,
-        where the disk knows no locks, has begun to meanwhile. Errors of the body pass unchanged.
+        When the partial file cannot be created or renamed, was moved or removed, or another run writes to the
+        same place, or, where the disk knows no locks, has begun to meanwhile. Errors of the body pass
+        unchanged.
     """
     path = Path(path)
     partial = _partial_name(path)
@@ -113,27 +114,28 @@ def partial_path(path: str | Path) -> Iterator[Path]:
         ours = _create(partial, path)
     lock(ours)
 
-    def is_ours() -> bool:
+    def loss() -> str | None:
         try:
-            return os.path.samestat(os.fstat(ours.fileno()), partial.stat())
+            is_ours = os.path.samestat(os.fstat(ours.fileno()), partial.stat())
         except FileNotFoundError:
-            return False
+            return f"{partial} was moved or removed while it was written"
+        return None if is_ours else f"another run writes to {partial} now"
 
     with ours:  # held open, so that no other file can pass for it
         try:
             yield partial
         except BaseException as error:
             with suppress(OSError):
-                if not is_ours():
-                    error.add_note(f"another run writes to {partial} now")
+                if lost := loss():
+                    error.add_note(lost)
                 elif partial.stat().st_size:
                     error.add_note(f"kept so far: {partial}")
                 else:
                     partial.unlink()
             raise
         with output_errors(path):
-            if not is_ours():
-                raise OutputError(f"cannot write {path}: another run writes there too; choose another name")
+            if lost := loss():
+                raise OutputError(f"cannot write {path}: {lost}; choose another name")
     with output_errors(path):
         _publish(partial, path)
 

@@ -117,7 +117,7 @@ def summarise(
     Raises
     ------
     BatchError
-        When there is no result, or none of one of the cameras, or one is damaged.
+        When there is no result, or none of one of the cameras, or one of theirs is damaged.
     OutputError
         When duckdb or pyarrow is missing.
     """
@@ -137,6 +137,8 @@ def summarise(
     for camera in cameras:
         if camera not in known:
             raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
+    if cameras:
+        files = [file for file in files if _camera(Path(file).parts[-3]) in cameras]
     named = [glob.escape(file) for file in files]  # DuckDB takes names for patterns
     wanted = {"length": INTERVALS[interval], "files": named, "since": since, "until": until}
     wanted["unreliable"] = "|".join(UNRELIABLE)
@@ -151,10 +153,8 @@ def summarise(
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
     rows = []
     for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
-        camera = _camera(folder)
-        if not cameras or camera in cameras:
-            when = (second, time_s) if start is None else (start, time)
-            rows.append(Row(camera, video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
+        when = (second, time_s) if start is None else (start, time)
+        rows.append(Row(_camera(folder), video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
     if not rows:
         n = n_undated(out, cameras)
         undated = f"; of {plural(n, 'video')} the start time is unknown" if n else ""

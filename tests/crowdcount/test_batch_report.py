@@ -179,6 +179,13 @@ class TestFigures:
         with pytest.raises(BatchError, match=rf"{re.escape(str(damaged))} is damaged; remove it and run"):
             summarise(tmp_path)
 
+    def test_no_other_camera_is_read_than_those_that_are_named(self, tmp_path):
+        for camera in "abc":
+            add_result(tmp_path, camera, "good", "2024-05-01T08:00:00", list(made_rows(100, 1)))
+        (damaged,) = tmp_path.glob("camera=a/*/*")
+        damaged.write_bytes(b"PAR1")
+        assert [row.camera for row in summarise(tmp_path, cameras=["c", "b"])] == ["b", "c"]
+
     def test_a_result_that_reads_as_another_is_named(self, tmp_path, garble):
         """Of 150 results with 16 random bytes in their data, 19 gave wrong figures, as a mean of 2.5e303."""
         add_result(tmp_path, "a", "good", "2024-05-01T08:00:00", list(made_rows(100, 1)))

@@ -56,23 +56,29 @@ class _Interrupts:
             finally:
                 os._exit(INTERRUPTED)
         patient = time.monotonic() - self._raised_s < PATIENCE_S  # some press Ctrl-C on and on
-        if self._state == "ended" or self._is_postponed or patient:
+        if self._state == "ended" or patient:
             return
-        if _is_of_import(frame):
-            from threading import Timer
-
-            self._is_postponed = True
-            Timer(_POSTPONED_S, self._send_again, [number]).start()
-        else:
+        if not _is_of_import(frame):
+            self._is_postponed = False
             self._raised_s = time.monotonic()
             raise KeyboardInterrupt("interrupted")
+        if not self._is_postponed:
+            from threading import Thread
+
+            self._is_postponed = True
+            Thread(target=self._send_again, args=[number], daemon=True).start()
 
     def _send_again(self, number) -> None:
-        self._is_postponed = False
-        if os.name == "nt":  # there, kill ends the process
-            signal.raise_signal(number)
-        else:  # which wakes the main thread from waiting
-            os.kill(os.getpid(), number)
+        """Send a signal until the import is over and it is heeded: one that comes just as the main thread
+        begins to wait, which lets this one run, is not seen before the waiting ends."""
+        while True:
+            time.sleep(_POSTPONED_S)
+            if not self._is_postponed or self._state == "ended":
+                return
+            if os.name == "nt":  # there, kill ends the process
+                signal.raise_signal(number)
+            else:  # which wakes the main thread from waiting
+                os.kill(os.getpid(), number)
 
 
 INTERRUPTS = _Interrupts()

@@ -217,9 +217,10 @@ class Counting:
     def _estimate(self, frame: Frame) -> _Estimate:
         measured = self._pipeline.measure(frame.image_bgr)
         features = measured.features[None] if self.model.per_cell else measured.features.reshape(1, -1)
-        numbers = float(self.model.predict(features)[0]), *self._directed(measured.directed)
+        counts = self.model.predict(features)
+        numbers = float(counts[0]), *self._directed(measured.directed)
         flags = *frame.flags, *measured.flags
-        if not self.is_models_scene or self.model.is_outside(features)[0]:
+        if not self.is_models_scene or self.model.is_outside(features, counts)[0]:
             flags += ("outside_training_range",)
         return _Estimate(frame, numbers, flags, measured.mask, features)
 

@@ -34,6 +34,10 @@ HEIGHT_UNCERTAINTY = 0.6
 _MAX_DEGREE = 16
 #: Nor are people that tall, pixels, at the size at which they are measured.
 _MAX_PERSON_HEIGHT = 1000
+#: Frames are flagged of whose `EdgeRange` more columns than this share are far beyond. Held-out frames as
+#: they are have less than .1 of them there, at worst .35, those of a substream of 352x288 up to .56; those
+#: that are counted too low because they are out of focus .65 and more (docs/decisions/2026-11-27-unlike.md).
+MOST_BEYOND = 0.6
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
 #: z value of a two-sided interval of 90 %.
@@ -143,6 +147,42 @@ class Fullness:
 
 
 @dataclass(frozen=True, eq=False)
+class EdgeRange:
+    """How strong the edges of the scene are in each part of it, people or not.
+
+    Who is there changes them here and there. Where they all are weaker or stronger than ever, the camera is
+    out of focus, its lens dirty, or the picture encoded otherwise than any from which it learnt.
+
+    Attributes
+    ----------
+    columns : (k,) int64
+        Columns of a frame that tell areas of strong gradients, at least one.
+    low, high : (k,) float64
+        Their ranges in the labelled frames as they are, without blurred or sharpened copies.
+    """
+
+    columns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def beyond(self, features: np.ndarray) -> np.ndarray:
+        """Share (n,) of the columns that are beyond their range by more than its width in frames (n, d)."""
+        values, width = features[:, self.columns], self.high - self.low
+        return ((values < self.low - width) | (values > self.high + width)).mean(axis=1)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_columns: int) -> "EdgeRange":
+        """ValueError when they contradict each other."""
+        columns = checked_array(arrays, "columns", (None,), kind="i")
+        if not len(columns) or columns.min() < 0 or columns.max() >= n_columns:
+            raise ValueError(f"expected column numbers from 0 to {n_columns - 1} in 'edges_columns'")
+        low, high = (checked_array(arrays, key, columns.shape) for key in ("low", "high"))
+        if (low > high).any():
+            raise ValueError("expected 'edges_low' up to 'edges_high'")
+        return cls(columns, low, high)
+
+
+@dataclass(frozen=True, eq=False)
 class CounterModel:
     """A regressor with all that belongs to it.
 
@@ -164,6 +204,12 @@ class CounterModel:
     fullness : Fullness or None
         How full a frame looks, and what is fuller than all that it learnt from; None of models that count per
         cell, and in files of earlier versions.
+    most : float
+        A larger count is of more people than in any frame that it learnt from; infinite of models that count
+        per cell, and in files of earlier versions.
+    edges : EdgeRange or None
+        How strong the scene's edges are; None of models of ready-made features and those that count per cell,
+        and in files of earlier versions.
     scene : Scene or None
         The scene it was trained or recalibrated on.
     rate : float or None
@@ -193,6 +239,8 @@ class CounterModel:
     level: float = 0.9
     usual_outside: float = 1.0
     fullness: Fullness | None = None
+    most: float = np.inf
+    edges: EdgeRange | None = None
     scene: Scene | None = None
     rate: float | None = None
     facts: dict = field(default_factory=dict)
@@ -253,6 +301,7 @@ class CounterModel:
             regressor=self.regressor.scaled(scale),
             offset=correction.offset + scale * self.offset,
             floor=float(correction(self.floor)),
+            most=float(correction(self.most)),
             examples=None,
             prototypes=prototypes,
         )
@@ -296,12 +345,23 @@ class CounterModel:
         ready-made features."""
         return self.per_cell or self.scene is None or scene is None or scene.is_like(self.scene)
 
-    def is_outside(self, features: np.ndarray) -> np.ndarray:
+    def is_outside(self, features: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
         """Whether (n,) bool frames are unlike those that it learnt from, so that their count is extrapolated:
-        more columns than usual lie outside their range, or the frame looks fuller than all of those."""
-        is_outside = self.outside(features) > self.usual_outside
+        more columns than usual lie outside their range, the frame looks fuller than all of those or is
+        counted to have more people, or the whole scene is sharper or less sharp.
+
+        Parameters
+        ----------
+        features : (n, d) or (n, n_cells, d)
+        counts : (n,), optional
+            What `predict` tells of them, where that is known.
+        """
+        counts = self.predict(features) if counts is None else counts
+        is_outside = (self.outside(features) > self.usual_outside) | (counts > self.most)
         if self.fullness is not None:
             is_outside |= features @ self.fullness.weights > self.fullness.most
+        if self.edges is not None:
+            is_outside |= self.edges.beyond(features) > MOST_BEYOND
         return is_outside
 
     @property
@@ -362,6 +422,11 @@ class CounterModel:
         }
         if self.fullness is not None:
             arrays["fullness_weights"], meta["fullest"] = self.fullness.weights, self.fullness.most
+        if np.isfinite(self.most):
+            meta["most"] = self.most
+        if self.edges is not None:
+            meta["has_edges"] = True
+            arrays |= {f"edges_{key}": getattr(self.edges, key) for key in self.edges.__dataclass_fields__}
         if self.profile is not None:
             profile_arrays, meta["profile"] = self.profile.to_arrays()
             arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
@@ -412,6 +477,8 @@ class _Meta(Strict):
     has_prototypes: bool = False
     directions: _Directions | None = None
     fullest: float | None = None
+    most: float | None = Field(default=None, ge=0)
+    has_edges: bool = False
 
 
 def check_model_file(path: str | Path, kind: str = "model") -> None:
@@ -459,6 +526,11 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
             if meta.per_cell:
                 raise ValueError("a model that counts per cell knows no frame's fullness")
             fullness = Fullness.from_arrays(_part(arrays, "fullness_"), meta.fullest, len(meta.columns))
+        edges = None
+        if meta.has_edges:
+            if meta.per_cell:
+                raise ValueError("a model that counts per cell knows no scene's edges")
+            edges = EdgeRange.from_arrays(_part(arrays, "edges_"), len(meta.columns))
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -474,6 +546,8 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
         level=meta.level,
         usual_outside=meta.usual_outside,
         fullness=fullness,
+        most=np.inf if meta.most is None else meta.most,
+        edges=edges,
         scene=scene,
         rate=meta.rate,
         facts=meta.facts,

@@ -152,8 +152,10 @@ def recalibrate(
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
     learnt = [*learnt_counts(model), counts_by_number(dataset, table.rows)]
+    corrected = model.corrected(correction)
     corrected = replace(
-        model.corrected(correction),
+        corrected,
+        most=max(corrected.most, float(labels.max())),
         quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
         facts=model.facts | {"labels": learnt, "recalibration": facts},

@@ -40,7 +40,7 @@ from .measuring import (
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .recordings import joined, measure_recordings
 from .regressors import KERNELS, HuberLossSetting, Setting
-from .training_range import usual_outside
+from .training_range import edge_range, most_counted, usual_outside
 
 #: What a model may learn.
 TARGETS = ("count", "profile")
@@ -300,6 +300,8 @@ def train(
         level=level,
         usual_outside=usual_outside(table.features[fitting.labelled], fitting.folds),
         fullness=fitting.fullness(),
+        most=most_counted(fitting.labels[is_kept], best.predictions[is_kept], fitting.folds),
+        edges=edge_range(table.features[fitting.labelled], table.columns),
         scene=table.scene,
         rate=table.rate,
         person_height=table.person_height,

@@ -1,14 +1,18 @@
 """What lies outside of what a model of one camera has learnt from: its counts there are extrapolated."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from models import BlockedKFold
 from models.predictor import column_statistics, standardised
 
-from ..model import Fullness
+from ..model import EdgeRange, Fullness
 
 #: Share of frames of held-out blocks that the flag for frames outside the training range may leave unmarked.
 USUAL_SHARE = 0.99
+#: Columns of `features.changes` that tell the scene's edges, whether they are new or not.
+_EDGES = ".gradients_"
 
 
 def usual_outside(rows: np.ndarray, folds: BlockedKFold) -> float:
@@ -41,6 +45,30 @@ def fullness(
     weights = _weights(rows, labels, column_weights)
     values = rows @ weights
     return Fullness(weights, float(values.max() + margin * np.ptp(values)))
+
+
+def most_counted(labels: np.ndarray, predictions: np.ndarray, folds: BlockedKFold) -> float:
+    """The count beyond which a frame has more people than all labelled ones (n,): what is rounded to more
+    than the largest label, and exceeds it by more than few held-out predictions (n,) exceed those of the
+    other blocks, in the range of these."""
+    excess = [
+        (predictions[test] - labels[train].max()) / (np.ptp(labels[train]) or 1.0)
+        for train, test in folds.split(labels)
+    ]
+    margin = np.quantile(np.concatenate(excess), USUAL_SHARE) * np.ptp(labels)
+    return float(labels.max() + max(0.5, margin))
+
+
+def edge_range(rows: np.ndarray, columns: Sequence[str]) -> EdgeRange | None:
+    """The strength of the scene's edges in labelled rows (n, d); None where no column tells it.
+
+    The ranges of a regressor are those of blurred and sharpened copies too, beyond which little is ever:
+    these are of the frames as they are.
+    """
+    chosen = np.array([k for k, name in enumerate(columns) if _EDGES in name], np.int64)
+    if not len(chosen):
+        return None
+    return EdgeRange(chosen, rows[:, chosen].min(axis=0), rows[:, chosen].max(axis=0))
 
 
 def _weights(rows, labels, column_weights) -> np.ndarray:

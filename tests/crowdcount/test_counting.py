@@ -201,8 +201,16 @@ class TestRows:
             flagged = ["outside_training_range" in row.flags for row in count(busier.frames, model=model)]
             return np.array(flagged)[is_fuller].mean()
 
-        assert share_flagged(model) > 0.9
-        assert share_flagged(replace(model, fullness=None)) < 0.3
+        assert share_flagged(replace(model, most=np.inf)) > 0.9
+        assert share_flagged(replace(model, fullness=None)) > 0.9
+        assert share_flagged(replace(model, fullness=None, most=np.inf)) < 0.3
+
+    def test_flags_a_scene_of_far_weaker_edges_than_it_was_trained_on(self, street, trained):
+        edges = trained.model.edges
+        stronger = replace(edges, low=edges.low + 2 * edges.high + 1, high=3 * edges.high + 1)
+        for model, is_flagged in ((trained.model, False), (replace(trained.model, edges=stronger), True)):
+            rows = count(street.frames, model=model, end=12)
+            assert all(("outside_training_range" in row.flags) == is_flagged for row in rows)
 
     def test_flags_a_change_of_light(self, make_street, tmp_path, trained):
         street = make_street(tmp_path / "day", n_frames=24)

@@ -16,12 +16,13 @@ from crowdcount.model import (
     SCENE_UNCERTAINTY,
     VERSION,
     CounterModel,
+    EdgeRange,
     Fullness,
     doubt_in_scene,
     load_model,
 )
 from crowdcount.scene import Scene, scene_from
-from models import CountRegressor, HuberLossRegressor
+from models import Correction, CountRegressor, HuberLossRegressor
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,8 @@ def fitted(rows, second_kernel):
         quantile=0.7,
         usual_outside=0.125,
         fullness=Fullness(np.arange(6.0), 120.0),
+        most=25.0,
+        edges=EdgeRange(np.array([2, 5]), np.array([0.0, 1.0]), np.array([10.0, 9.0])),
         scene=scene_from((64, 48), persons=[(30, 10, 8), (30, 40, 20)]),
         rate=12.5,
         facts={"trained_on": "a table", "cross_validation": {"mae": 1.5}},
@@ -109,7 +112,7 @@ class TestRoundTrip:
         assert (loaded.predict(probe) == small.predict(probe)).all()
         assert (loaded.outside(probe) == small.outside(probe)).all()
         assert (loaded.is_outside(probe) == small.is_outside(probe)).all()
-        for name in ("columns", "per_cell", "quantile", "level", "usual_outside", "rate", "facts"):
+        for name in ("columns", "per_cell", "quantile", "level", "usual_outside", "most", "rate", "facts"):
             assert getattr(loaded, name) == getattr(small, name), name
         assert loaded.scene.polygons == small.scene.polygons
         assert loaded.scene.line == small.scene.line
@@ -131,6 +134,7 @@ class TestRoundTrip:
 
     def test_of_a_model_without_scene_rate_and_interval(self, small, rows, tmp_path):
         bare = replace(small, scene=None, rate=None, quantile=np.inf, per_cell=True, fullness=None)
+        bare = replace(bare, most=np.inf, edges=None)
         bare.save(tmp_path / "bare.npz")
         loaded = load_model(tmp_path / "bare.npz")
         assert (loaded.scene, loaded.rate, loaded.quantile, loaded.per_cell) == (None, None, np.inf, True)
@@ -167,6 +171,24 @@ class TestPrediction:
         assert small.outside(frame) == pytest.approx([2 / 6])
         cells = np.stack([rows[:5], np.concatenate([frame, rows[1:5]])])
         assert small.outside(cells) == pytest.approx([0, 2 / 30])
+
+    def test_a_scene_whose_edges_are_all_far_beyond_their_range_is_outside(self, small, rows):
+        """By more than the width of the range, in more than .6 of the columns: one of two is less."""
+        model = replace(small, usual_outside=1.0, fullness=None, most=np.inf)
+        frames = rows[:4].copy()
+        frames[:, [2, 5]] = (5, 5), (21, 9), (20, 17), (-11, 18)  # ranges are 0 to 10, and 1 to 9
+        assert model.edges.beyond(frames).tolist() == [0, 0.5, 0, 1]
+        assert model.is_outside(frames).tolist() == [False, False, False, True]
+        assert not replace(model, edges=None).is_outside(frames).any()
+
+    def test_a_count_of_more_people_than_in_all_that_it_learnt_from_is_outside(self, small, rows):
+        model = replace(small, usual_outside=1.0, fullness=None, edges=None)
+        counts = model.predict(rows)
+        model = replace(model, most=float(np.median(counts)))
+        assert (model.is_outside(rows) == (counts > model.most)).all()
+        doubled = model.corrected(Correction(1.0, 2.0))
+        assert doubled.most == 1 + 2 * model.most
+        assert (doubled.is_outside(rows) == model.is_outside(rows)).all()
 
     @given(count=st.floats(0, 1e4), reliability=st.floats(0, 1), quantile=st.floats(0, 50))
     def test_interval_holds_the_count(self, small, count, reliability, quantile):
@@ -295,6 +317,8 @@ class TestHostileDescriptions:
             {"level": 1.5},
             {"usual_outside": 2},
             {"fullest": "very"},
+            {"most": -1.0},
+            {"has_edges": "some"},
             {"rate": 0.0},
             {"rate": -3},
             {"person_height": 1e9},

@@ -238,7 +238,7 @@ class TestModel:
             bare.predict_profile(features, counts)
 
     def test_a_profile_of_other_columns_is_refused(self, trained, tmp_path):
-        replace(load_model(trained[0]), per_cell=True, fullness=None).save(tmp_path / "m.npz")
+        replace(load_model(trained[0]), per_cell=True, fullness=None, edges=None).save(tmp_path / "m.npz")
         with pytest.raises(ModelError, match="the profile does not fit the"):
             load_model(tmp_path / "m.npz")
 

@@ -53,10 +53,17 @@ def test_ten_counts_correct_a_model_of_the_camera(trained, street, drifted, tmp_
     np.testing.assert_allclose(after[before > 0.5], found.correction(before)[before > 0.5], rtol=1e-9)
     assert np.abs(after - street.counts - 3).mean() < 0.5 * np.abs(before - street.counts - 3).mean()
     assert loaded.quantile == found.model.quantile != model.quantile
+    assert loaded.most == found.correction(model.most)
     assert "recalibrated by 10 counts of" in describe_model(loaded)
     row = next(count(street.frames, model=loaded))
     assert row.count == pytest.approx(after[0])
     assert row.low <= row.count <= row.high
+
+
+def test_as_many_people_as_in_the_frames_it_was_corrected_by_are_not_more_than_ever(trained, street, drifted):
+    few = replace(trained.model, most=3.0)
+    found = recalibrate(load_dataset(street.frames, counts=drifted), few)
+    assert found.model.most == max(street.counts[k] + 3 for k in range(2, 60, 6))
 
 
 def test_counts_that_the_model_was_trained_on_make_no_interval_narrower(trained, street, drifted):

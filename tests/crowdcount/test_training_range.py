@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdcount.learning.training_range import fullness, usual_outside
+from crowdcount.learning.training_range import edge_range, fullness, most_counted, usual_outside
 from models import BlockedKFold
 
 FOLDS = BlockedKFold(5)
@@ -72,3 +72,22 @@ def test_blocks_that_are_less_full_do_not_lower_the_mark():
     rows[[250, 450]] = 9.0
     found = fullness(rows[:, None], rows, FOLDS, None)
     assert found.most / found.weights[0] == pytest.approx(9.0)
+
+
+def test_more_people_are_a_count_that_exceeds_all_labels_by_as_much_as_few_unseen_ones_do():
+    """Of 1000 frames with 0 to 10 people, 8 are taken for a fifth more than that, and 6 for ten times."""
+    labels = np.tile(np.linspace(0, 10, 200), 5)
+    predictions = labels.copy()
+    predictions[210:218] = 12.0
+    predictions[230:236] = 100.0
+    assert most_counted(labels, predictions, FOLDS) == pytest.approx(10 + 0.2 * 10)
+    assert most_counted(labels, 0.5 * labels, FOLDS) == 10.5  # as labels are whole
+
+
+def test_edges_are_those_of_the_frames_as_they_are():
+    rows = np.random.default_rng(3).uniform(0, 1, (50, 3))
+    found = edge_range(rows, ["1x1_0_0.gradients_60", "1x1_0_0.area", "6x5_0_0.gradients_120"])
+    assert found.columns.tolist() == [0, 2]
+    np.testing.assert_array_equal(found.low, rows[:, [0, 2]].min(axis=0))
+    np.testing.assert_array_equal(found.high, rows[:, [0, 2]].max(axis=0))
+    assert edge_range(rows, ["area", "perimeter", "edges"]) is None  # ready-made ones

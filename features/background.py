@@ -269,7 +269,7 @@ class MedianBackground:
             self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit)
+        mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
         return mask
 
 

@@ -74,6 +74,11 @@ class Light:
         """(3,) float32: factor by which each channel of a middle grey is brighter, above 0."""
         return self.gains if self.tones is None else np.maximum(self.tones.of(128), 1) / 128
 
+    @property
+    def black(self) -> np.ndarray | float:
+        """(3,) float32: what black looks like, 0 but in haze or another contrast."""
+        return 0.0 if self.tones is None else self.tones.of(0)
+
     @cached_property
     def factors(self) -> np.ndarray:
         """(H, W, 3) float32: both factors together, of each pixel."""

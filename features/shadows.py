@@ -7,25 +7,29 @@ import numpy as np
 _DARKEST, _LIGHTEST, _COLOUR_SPREAD = 0.55, 1.0, 0.10
 
 
-def is_shadow(pixels_bgr, background_bgr) -> np.ndarray:
+def is_shadow(pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0) -> np.ndarray:
     """Whether pixels are the background darkened evenly in all channels (Prati et al. 2003, simplified).
 
     Parameters
     ----------
     pixels_bgr, background_bgr : (k, 3) uint8
+    black_bgr : (3,) float32, optional
+        What black looks like: haze adds that to all levels, and no shadow takes it away.
 
     Returns
     -------
     (k,) bool
     """
-    blue, green, red = ((pixels_bgr + np.float32(4)) / (background_bgr + np.float32(4))).T
+    least = np.float32(4) - np.float32(black_bgr)
+    blue, green, red = ((pixels_bgr + least) / (background_bgr + least)).T
     total = blue + green + red
     spread = np.maximum(np.maximum(blue, green), red) - np.minimum(np.minimum(blue, green), red)
     is_darker = (total > 3 * _DARKEST) & (total < 3 * _LIGHTEST)
     return is_darker & (spread < _COLOUR_SPREAD)
 
 
-def is_shadow_at(pixels, image_bgr, background_bgr) -> np.ndarray:
+def is_shadow_at(pixels, image_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0) -> np.ndarray:
     """`is_shadow` (k,) at some pixels, (k,) int places in images (H, W, 3) uint8 read row by row."""
     channels = 3 * pixels + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
-    return is_shadow(image_bgr.ravel().take(channels).T, background_bgr.ravel().take(channels).T)
+    seen, background = (image.ravel().take(channels).T for image in (image_bgr, background_bgr))
+    return is_shadow(seen, background, black_bgr)

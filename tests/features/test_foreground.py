@@ -485,6 +485,23 @@ class TestLight:
         assert overlap(found.mask, person) > 0.7
 
     @both_rates
+    def test_in_thick_haze_who_wears_black_is_no_shadow(self, rate):
+        """Which is all that is left of black: a scene of 100 grey levels is 150 there, and black 118."""
+        camera, shadow = Camera(), person_mask(40, 85)
+        people = [person_mask(20 + 40 * k, 110) for k in range(3)] + [person_mask(120, 55)]
+
+        def hazy(*people, shadows=()):
+            return (0.4 * camera(*people, shadows=shadows) + 110).round().astype(np.uint8)
+
+        segmenter = Segmenter(rate, ROI, known=learnt(rate, [camera() for _ in range(20)]).empty)
+        segmenter.learn([hazy() for _ in range(20)])
+        for _ in range(look_step(rate)):
+            found = segmenter.apply(hazy(*people, shadows=[shadow]))
+        black = people[3]
+        assert found.mask[black].mean() > 0.8
+        assert found.mask[shadow & ~np.any(people, axis=0)].mean() < 0.1
+
+    @both_rates
     def test_what_is_white_in_less_light_too_is_no_foreground(self, rate):
         camera, person, lamp = Camera(), person_mask(80, 85), np.zeros((HEIGHT, WIDTH), bool)
         lamp[20:90, 60:100] = True

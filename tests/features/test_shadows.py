@@ -11,5 +11,14 @@ def test_is_the_background_darkened_evenly():
     assert is_shadow(pixels, background).tolist() == [True] + [False] * 5
 
 
+def test_haze_brightens_the_shadow_as_it_does_the_background():
+    """Of a level of 150, where black is 110, a shadow of .7 is 138, and who wears black 118."""
+    black = np.float32([115, 110, 110])
+    background = np.array([[155, 150, 150]] * 2, np.uint8)
+    pixels = np.array([[143, 138, 138], [123, 118, 118]], np.uint8)
+    assert is_shadow(pixels, background, black).tolist() == [True, False]
+    assert is_shadow(pixels, background).all()
+
+
 def test_of_no_pixels():
     assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)

@@ -296,7 +296,7 @@ class Segmenter:
                 self._learning_for = "camera_moved"
                 self._registration = None
             elif (has_doubled or self._odd_checks) and not self._moved and self._follow(as_it_is):
-                return self._applied_anew(as_it_is)
+                return self._applied_anew(as_it_is, n_changed)
             elif not self._shaken and (
                 self._light.is_recoloured
                 or self._has_jumped(former)
@@ -331,13 +331,16 @@ class Segmenter:
             flags.add("shifted_back")
         return tuple(sorted(flags))
 
-    def _applied_anew(self, frame_bgr) -> Foreground:
-        """Segment the last frame, brought back from where the view is now."""
+    def _applied_anew(self, frame_bgr, n_before: int) -> Foreground:
+        """Segment the last frame, of which so many pixels were foreground, brought back from where the view
+        is now. A scene that was learnt on the way there is learnt anew."""
         self._shaken, self._odd_checks = False, 0
         frame_bgr = self._steady(frame_bgr)
         self._light = self._light_in_turn = self._light_of(frame_bgr)
         foreground, self._n_steady = self._segmented(frame_bgr, self._light)
         self._n_at_look = self._n_steady
+        if self._has_doubled(self._n_steady, n_before):
+            self._learning_for = "camera_moved"
         return Foreground(foreground, self._flags(), self._light, frame_bgr)
 
     def as_seen(self, mask: np.ndarray) -> np.ndarray:

@@ -942,6 +942,16 @@ class TestCamera:
             if found.flags != ("camera_moved",):
                 assert overlap(segmenter.as_seen(found.mask), person) > 0.7
 
+    def test_a_scene_that_was_learnt_while_the_camera_sagged_is_learnt_anew_in_its_place(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        segmenter._model.learn(np.stack([camera(shift=(5, -3)) for _ in range(20)]))
+        person, learning = person_mask(70, 100), MIN_LEARNING_FRAMES * round(HIGH / 2)
+        found = [segmenter.apply(camera(shift=(5, -3))) for _ in range(2 * learning)]
+        assert "camera_moved" in {flag for one in found for flag in one.flags}
+        assert (found[-1].flags, found[-1].mask.mean() < 0.01) == (("shifted_back",), True)
+        mask = segmenter.as_seen(segmenter.apply(camera(person, shift=(5, -3))).mask)
+        assert overlap(mask, person) > 0.7
+
     def test_who_steps_before_the_lens_does_not_move_the_camera(self, empty_scene):
         segmenter, camera = empty_scene(HIGH)
         near = np.ones_like(ROI)

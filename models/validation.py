@@ -43,7 +43,8 @@ class Copies:
     ----------
     X : (k, d) float64
     of : (k,) int
-        Rows of X that they are copies of, and whose label they have.
+        Rows of X that they are copies of, and whose label they have. -1: of none of them, but with the label
+        0, in every fit.
     """
 
     X: np.ndarray
@@ -51,8 +52,11 @@ class Copies:
 
     def joined(self, X: np.ndarray, y: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some rows of X (n, d) and y (n, …), and behind them the copies of these."""
-        taken = np.isin(self.of, rows)
-        return np.vstack([X[rows], self.X[taken]]), np.concatenate([y[rows], y[self.of[taken]]])
+        taken = np.isin(self.of, rows) | (self.of < 0)
+        of = self.of[taken]
+        labels = y[of]
+        labels[of < 0] = 0.0
+        return np.vstack([X[rows], self.X[taken]]), np.concatenate([y[rows], labels])
 
 
 def out_of_fold(

@@ -260,7 +260,8 @@ class Fitting:
 
     def _copies_of(self, rows) -> Copies:
         """The copies, by the places of what they are copies of among rows (k,) of the table, ascending."""
-        return Copies(self._copies.X, np.searchsorted(rows, self._copies.of))
+        of = self._copies.of
+        return Copies(self._copies.X, np.where(of < 0, of, np.searchsorted(rows, of)))
 
     def _local_regressor(self, local: HuberLossSetting) -> LocalCountRegressor:
         return LocalCountRegressor(self._cell_views, local.regressor(None))

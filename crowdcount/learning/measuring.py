@@ -107,6 +107,14 @@ class FeatureTable:
         seen = self.scene.view
         return seen is None or not scene.view.is_shown_in(seen.image_bgr)
 
+    def with_nobody(self) -> "FeatureTable":
+        """The table with one more copy, which takes part in every fit: the scene's view, where nobody is."""
+        pipeline = Pipeline(self.scene, self.rate, person_height=self.person_height)
+        nobody = _by_frame(pipeline.measure(self.scene.view.image_bgr).features[None])
+        copies = self.copies or Copies(np.empty((0, nobody.shape[1])), np.empty(0, np.int64))
+        copies = Copies(np.vstack([copies.X, nobody]), np.append(copies.of, -1))
+        return replace(self, copies=copies)
+
     def at(self, chosen: np.ndarray) -> "FeatureTable":
         """The table of some of its rows, (n,) bool or indices, without copies and directions."""
         def at(array: np.ndarray | None) -> np.ndarray | None:

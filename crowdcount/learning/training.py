@@ -278,6 +278,9 @@ def train(
     dataset, table = joined(datasets, tables)
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
+    has_view = table.scene is not None and table.scene.view is not None
+    if kernel == "poly" and has_view and np.nanmin(dataset.counts[table.rows]) > 0:
+        table = table.with_nobody()
     fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
     is_rbf = kernel == "rbf"
     if is_rbf and len(fitting.labelled) > DUAL_ROWS:

@@ -205,6 +205,13 @@ class TestRows:
         assert share_flagged(replace(model, fullness=None)) > 0.9
         assert share_flagged(replace(model, fullness=None, most=np.inf)) < 0.3
 
+    def test_counts_nobody_in_the_empty_scene_though_no_label_is_of_it(self, make_street, tmp_path):
+        busy = make_street(tmp_path / "busy", busier=6.0, labelled=slice(12))
+        assert busy.counts[:12].min() > 8
+        model = train(busy.dataset(), scene=busy.scene).model
+        empty = make_street(tmp_path / "empty", busier=-30.0, n_frames=8)
+        assert max(row.count for row in count(empty.frames, model=model)) < 0.5
+
     def test_flags_a_scene_of_far_weaker_edges_than_it_was_trained_on(self, street, trained):
         edges = trained.model.edges
         stronger = replace(edges, low=edges.low + 2 * edges.high + 1, high=3 * edges.high + 1)

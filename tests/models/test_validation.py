@@ -70,6 +70,18 @@ def test_rows_without_a_label_take_part_in_every_fit_at_their_places():
     assert fits == [[1, 4, 5, 6, 7, 8], [0, 1, 2, 3, 4, 6]]
 
 
+def test_a_copy_of_no_row_has_the_label_0_in_every_fit():
+    X, y = np.arange(6.0)[:, None], np.arange(1.0, 7.0)
+    copies = Copies(np.array([[2.5], [-9.0]]), np.array([2, -1]))
+    for labels in y, np.column_stack([y, y]):
+        rows, taught = copies.joined(X, labels, np.array([0, 2]))
+        np.testing.assert_array_equal(rows, [[0], [2], [2.5], [-9]])
+        np.testing.assert_array_equal(taught, [labels[0], labels[2], labels[2], 0 * labels[0]])
+        rows, taught = copies.joined(X, labels, np.array([0]))
+        np.testing.assert_array_equal(rows, [[0], [-9]])
+        np.testing.assert_array_equal(taught, [labels[0], 0 * labels[0]])
+
+
 def test_copies_take_part_where_their_row_does_and_only_there():
     random = np.random.default_rng(1)
     X, y = random.normal(size=(30, 3)), random.normal(size=30)

@@ -29,13 +29,7 @@ from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, a
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next
-_PASSWORD = re.compile(
-    r"(://[^/?#:@\[]*:)"
-    r"(?:[^/?#]*@(?!(?:\d+(?:\.\d+){3}|\[[^/?#]*\]|[^/?#]*:\d+)(?:[/?#]|$)).*(?=@[^@/?#]*[a-z.\[])"
-    r"|[^/?#]*(?=@)"
-    r"|(?!\d+(?:[/?#]|$)).*(?=@))",
-    re.IGNORECASE,
-)
+_PASSWORD = re.compile(r"(://[^/?#:@\[]*:)(?:[^/?#]*|(?!\d+(?:[/?#]|$)).*)@")
 #: A value that gives access; it ends where another one begins, even if but with an underscore.
 _SECRET = re.compile(
     r"((?:\b|_)(?:login|user|auth|api|access)?(?:pass?(?:word|wd)?|pwd?|psw|auth|token|key|secret)=)"
@@ -278,7 +272,6 @@ def is_camera(source: str) -> bool:
 def without_password(url: str) -> str:
     """The address with *** for its password, before the @ or, as recorders have it, in the path or query.
 
-    A password may hold a / or # that should have been encoded, behind an @ too, unless this stands before
-    what can be but a host, and the last @ before a number; what begins as a port does is none.
+    A password may hold a / or # that should have been encoded; what begins as a port does is none.
     """
-    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***", url, count=1))
+    return _SECRET.sub(r"\1***", _PASSWORD.sub(r"\1***@", url, count=1))

@@ -169,10 +169,8 @@ class CameraWatch:
         whole = np.ones(roi.shape, np.uint8)
         in_view = _warped(whole, homography, cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP, cv2.BORDER_CONSTANT)
         in_view = cv2.erode(in_view, np.ones((3, 3)), borderValue=1).view(bool)
-        found = Registration(homography, in_view)
-        if np.count_nonzero(in_view & roi) < _LEAST_IN_VIEW * np.count_nonzero(roi):
-            return None
-        return found if self.shift(found.brought_back(frame_bgr)) == (0.0, 0.0) else None
+        n_in_view, n_pixels = np.count_nonzero(in_view & roi), np.count_nonzero(roi)
+        return Registration(homography, in_view) if n_in_view >= _LEAST_IN_VIEW * n_pixels else None
 
     def _homography(self, frame_bgr) -> np.ndarray | None:
         """(3, 3) float64: from places of the scene to those in a frame."""

@@ -207,7 +207,10 @@ class Segmenter:
             found = self._watch.registered(frame_bgr, self.roi)
             if found is None:
                 return False
-        self._registration = found
+        former, self._registration = self._registration, found
+        if not self._shows_view(self._steady(frame_bgr)):
+            self._registration = former
+            return False
         if self.empty is not None:
             self._model.loosen(is_shifted=found is not None)
         return True

@@ -72,7 +72,7 @@ class Measurement:
     mask : (h, w) bool
         Foreground at the working size.
     flags : tuple of str
-        "learning", "light_change", "camera_moved", "noisy", "blank", "frozen", "vehicle".
+        "learning", "light_change", "camera_moved", "shifted_back", "noisy", "blank", "frozen", "vehicle".
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
@@ -192,11 +192,6 @@ class Pipeline:
     def knows_scene(self) -> bool:
         """Whether frames are seen in the scene's own view until an empty scene is learnt."""
         return self._segmenter.knows_scene
-
-    @property
-    def is_shifted(self) -> bool:
-        """Whether frames are brought back now to where the camera pointed, see `Segmenter`."""
-        return self._segmenter.is_shifted
 
     def cell_views(self, schema: Schema | None = None) -> list[list[np.ndarray]]:
         """For each cell of the finest grid, the columns of its features that make up each view.

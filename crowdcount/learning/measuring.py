@@ -80,8 +80,8 @@ class FeatureTable:
     camera_moved : bool
         Whether the footage shows another view than the scene in which a model counts.
     is_shifted : bool
-        Whether frames were brought back to the view of the scene, from a camera that was moved a little: dots
-        and boxes are where they were.
+        Whether most frames were brought back to the view of the scene, from a camera that was moved a little:
+        dots and boxes are where they were.
     """
 
     rows: np.ndarray
@@ -263,8 +263,7 @@ def measure(
                     taught = Pipeline(replace(scene, view=view), rate, directions=directions)
                     overview.teach(taught, learning)
             chosen, parts = _reached(source, taught, wanted, wanted | others, step)
-            arrays = _measured(source, taught, parts, chosen, copied, step, progress)
-            return arrays | view_arrays(taught.view) | {"shifted": np.array(taught.is_shifted)}
+            return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
 
         settings = (rate, dataset.fps, list(columns), per_cell, directions, pipeline.person_height)
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
@@ -284,7 +283,7 @@ def measure(
         pipeline.cells,
         times_s=arrays["times_s"],
         estimated=arrays["estimated"],
-        is_shifted=bool(arrays["shifted"]),
+        is_shifted=bool(arrays["shifted"].mean() > 0.5),
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -343,14 +342,14 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     """What is measured of wanted frames, (n,) bool, in `parts` (Stretch) of the footage, of the first by the
     pipeline `taught`, of others by copies of it; about one in `step` is looked at.
 
-    `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), and which of them were
-    `estimated` (n,) bool, not taken from the one before; where they are measured, those of both directions,
-    `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the
-    rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
+    `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), which of them were `estimated`
+    (n,) bool, not taken from the one before, and in frames that were `shifted` (n,) bool back; where they are
+    measured, those of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies`
+    (k, n_regions, n_quantities) of the rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
-    rows, times_s, estimated, values, directed, copies = [], [], [], [], [], {}
+    rows, times_s, estimated, shifted, values, directed, copies = [], [], [], [], [], [], {}
     n_of_other_shape = 0
     done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
 
@@ -386,6 +385,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     rows.append(frame.index)
                     times_s.append(frame.time_s)
                     estimated.append(is_due)
+                    shifted.append("shifted_back" in measured.flags)
                     values.append(measured.features)
                     directed.append(measured.directed)
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
@@ -399,7 +399,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
     arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s)}
-    arrays |= {"estimated": np.array(estimated), "features": np.stack(values)}
+    arrays |= {"estimated": np.array(estimated), "shifted": np.array(shifted), "features": np.stack(values)}
     known = [features for features in directed if features is not None]
     if known:
         unknown = np.full_like(known[0], np.nan)

@@ -50,7 +50,7 @@ def measure_recordings(
             progress=_share(progress, k, len(datasets)),
         )
         tables.append(table)
-        if table.is_shifted or table.shows_another_view(tables[0].scene):
+        if k and (table.is_shifted or table.shows_another_view(tables[0].scene)):
             raise DatasetError(
                 f"{dataset.name} shows another view than {datasets[0].name}, as of a camera that was moved; "
                 "train on recordings of one view"

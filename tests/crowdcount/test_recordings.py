@@ -203,6 +203,16 @@ def test_progress_is_that_of_all(days, datasets):
     assert told == [(k, 120) for k in range(1, 121)]
 
 
+def test_one_whose_camera_was_knocked_in_the_end_is_learnt_from(days, datasets, tmp_path):
+    """Alone and with others: most of it shows the view."""
+    for k, image in enumerate(sorted(days[1].frames.iterdir())):
+        shown = np.roll(cv2.imread(str(image)), 20 if k >= 30 else 0, axis=1)
+        cv2.imwrite(str(tmp_path / image.name), shown)
+    knocked = load_dataset(tmp_path, counts=days[1].labels)
+    for chosen in ([knocked], [knocked, datasets[2]], [datasets[0], knocked]):
+        assert len(measure_recordings(chosen, scene=days[0].scene)) == len(chosen)
+
+
 class TestRefused:
     @pytest.mark.parametrize("columns", [80, 10], ids=["turned away", "knocked"])
     def test_another_view(self, days, datasets, tmp_path, columns):

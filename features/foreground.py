@@ -154,13 +154,14 @@ class Segmenter:
         length_s : float
             Seconds of footage that they are spread over, 0 where unknown; see `MedianBackground.learn`.
         for_now : bool
-            They are of one moment, see there too.
+            They are of one moment, see there too, and as a camera in its place would show them.
         """
         frames_bgr = coloured_alike(showing_something(frames_bgr))
         if not for_now:
             frames_bgr = showing_one_view(frames_bgr)
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
-        if self._watch is not None and self.empty is None and self._follow(median_of(np.stack(frames_bgr))):
+        is_known = self._watch is not None and self.empty is None
+        if is_known and not for_now and self._follow(median_of(np.stack(frames_bgr))):
             frames_bgr = [self._brought_back(frame) for frame in frames_bgr]
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
@@ -192,6 +193,7 @@ class Segmenter:
         if known is not None and not self._moved:
             self._model.known = self._known
             self._model.take(known)
+            self._model.loosen(self.is_shifted)
             self._learning_for = None
 
     def _follow(self, frame_bgr) -> bool:
@@ -207,13 +209,18 @@ class Segmenter:
             found = self._watch.registered(frame_bgr, self.roi)
             if found is None:
                 return False
-        former, self._registration = self._registration, found
+        former = self._registration
+        self._bring_back_from(found)
         if not self._shows_view(self._steady(frame_bgr)):
-            self._registration = former
+            self._bring_back_from(former)
             return False
-        if self.empty is not None:
-            self._model.loosen(is_shifted=found is not None)
         return True
+
+    def _bring_back_from(self, registration) -> None:
+        """Take frames to show the view there from now on, or in its place where it is None."""
+        self._registration = registration
+        if self.empty is not None:
+            self._model.loosen(self.is_shifted)
 
     def _shows_view(self, frame_bgr) -> bool:
         return self._watch.shift(frame_bgr) == (0.0, 0.0)
@@ -247,7 +254,9 @@ class Segmenter:
         """
         self._model.resume(n_frames, len(kept_bgr))
         for frame in kept_bgr:
-            self._follow(frame)
+            if not self._moved:
+                self._last_sought = -math.inf  # they are far apart
+                self._follow(frame)
             self._keep(self._steady(frame))
         self._n_frames = n_frames - 1
 
@@ -264,10 +273,11 @@ class Segmenter:
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
         learning = self._n_frames % self._learning_step == 0
-        if learning and self.empty is None and self.knows_scene:
+        if learning and self.empty is None and self._watch is not None:
             if self._follow(as_it_is):
                 frame_bgr = self._steady(as_it_is)
-            self._see_known(frame_bgr)
+            if self.knows_scene:
+                self._see_known(frame_bgr)
         if learning and self._learning_for:
             self._gather(frame_bgr)
         if self.reference_bgr is None:
@@ -297,8 +307,8 @@ class Segmenter:
                     self._return_home()
                     return self.apply_again(frame_bgr)
                 self._learning_for = "camera_moved"
-                self._registration = None
-            elif (has_doubled or self._odd_checks) and not self._moved and self._follow(as_it_is):
+                self._bring_back_from(None)
+            elif (has_doubled or self._odd_checks) and self._follow(as_it_is):
                 return self._applied_anew(as_it_is, n_changed)
             elif not self._shaken and (
                 self._light.is_recoloured
@@ -336,8 +346,13 @@ class Segmenter:
 
     def _applied_anew(self, frame_bgr, n_before: int) -> Foreground:
         """Segment the last frame, of which so many pixels were foreground, brought back from where the view
-        is now. A scene that was learnt on the way there is learnt anew."""
-        self._shaken, self._odd_checks = False, 0
+        is now. A scene that was learnt on the way there, or of another view, is learnt anew."""
+        if self._home is not None:
+            self._return_home()
+            self._bring_back_from(self._registration)
+        elif self._moved:
+            self._learning_for = "camera_moved"
+        self._moved, self._shaken, self._odd_checks = False, False, 0
         frame_bgr = self._steady(frame_bgr)
         self._light = self._light_in_turn = self._light_of(frame_bgr)
         foreground, self._n_steady = self._segmented(frame_bgr, self._light)

@@ -398,6 +398,24 @@ class TestResuming:
             segmenter.apply(camera())
             assert len(learnings) == (1 if k < 1020 else 2)
 
+    def test_frames_of_a_camera_that_was_moved_twice_are_learnt_from_in_its_place(self, monkeypatch):
+        monkeypatch.setattr(background, "ABSORPTION_S", 30 / HIGH)  # every frame is kept
+        camera = Camera()
+        segmenter = learnt(HIGH, [camera() for _ in range(20)])
+        n_kept = len(kept_frames(1000, HIGH))
+        segmenter.resume(1000, [camera(shift=(5, -3) if k < 4 else (-6, 4)) for k in range(n_kept)])
+        inner = np.s_[8:-8, 8:-8]
+        assert np.abs(segmenter.reference_bgr - camera().astype(int))[inner].mean() < 4
+        assert segmenter.apply(camera(shift=(-6, 4))).flags == ("shifted_back",)
+
+    def test_a_scene_that_was_learnt_in_another_view_is_not_brought_back(self):
+        camera = Camera()
+        segmenter = Segmenter(HIGH, ROI, known=learnt(HIGH, [camera() for _ in range(20)]).empty)
+        segmenter.learn([camera(shift=(-28, 25)) for _ in range(20)])
+        segmenter.resume(1000, [camera(shift=(5, -3))])
+        assert not segmenter.is_shifted
+        assert segmenter.apply(camera(shift=(-28, 25))).flags == ("camera_moved",)
+
     @pytest.mark.parametrize(
         ("length_s", "any_scene", "learnt_at"),
         [(0.0, False, [240, 360]), (24.1, False, [360]), (90.1, False, [240, 360]), (24.1, True, [240, 360])],
@@ -929,6 +947,59 @@ class TestCamera:
             for _ in range(2 * (MIN_LEARNING_FRAMES + CAMERA_SHIFT_CHECKS) * look_step(rate)):
                 found = segmenter.apply(camera())
             assert found.flags == ()
+
+    @both_rates
+    @pytest.mark.parametrize("gain", [1.0, 1.6], ids=["same light", "another"])
+    @pytest.mark.parametrize(("back", "flags"), [((0, 0), ()), ((-4, 6), ("shifted_back",))])
+    def test_turned_away_and_nearly_back_it_shows_the_view_before(self, empty_scene, rate, gain, back, flags):
+        """Knocked before: where it pointed then tells nothing of where it points now."""
+        segmenter, camera = empty_scene(rate)
+        person, learning = person_mask(70, 100), MIN_LEARNING_FRAMES * max(1, round(rate / 2))
+        n_frames = learning + 2 * CAMERA_SHIFT_CHECKS * look_step(rate)
+        for _ in range(look_step(rate)):
+            assert segmenter.apply(camera(shift=(5, -3))).flags == ("shifted_back",)
+        for _ in range(n_frames):
+            found = segmenter.apply(camera(shift=(-28, 25), gain=gain))
+        assert found.flags == ("camera_moved",)
+        for _ in range(n_frames):
+            found = segmenter.apply(camera(person, shift=back))
+        assert found.flags == flags
+        assert overlap(segmenter.as_seen(found.mask), person) > 0.7
+
+    def test_back_in_its_place_it_is_judged_as_sharply_as_before(self, empty_scene):
+        """Brought back, edges may be farther beside where they were."""
+        (segmenter, camera), (other, _) = empty_scene(HIGH), empty_scene(HIGH)
+        for shift in ((5, -3), (-28, 25), (0, 0)):
+            for _ in range(MIN_LEARNING_FRAMES * round(HIGH / 2) + 6 * look_step(HIGH)):
+                found = segmenter.apply(camera(shift=shift))
+        assert found.flags == ()
+        frame = camera(person_mask(70, 100), gain=1.05, shadows=[person_mask(100, 100)])
+        frame = cv2.GaussianBlur(frame, (5, 5), 0)
+        np.testing.assert_array_equal(segmenter.mask_of(frame), other.mask_of(frame))
+
+    def test_moved_before_the_first_frame_it_is_judged_as_if_later(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        began = Segmenter(HIGH, ROI, known=segmenter.empty)
+        moved, frame = camera(shift=(5, -3)), camera(person_mask(70, 100), shift=(5, -3))
+        assert segmenter.apply(moved).flags == began.apply(moved).flags == ("shifted_back",)
+        frame = cv2.GaussianBlur(frame, (3, 3), 0)
+        np.testing.assert_array_equal(segmenter.mask_of(frame), began.mask_of(frame))
+
+    @both_rates
+    @pytest.mark.parametrize("any_scene", [False, True])
+    def test_moved_before_the_first_frame_and_seen_in_other_colours_it_stays_shifted_back(
+        self, empty_scene, rate, any_scene
+    ):
+        """The scene is learnt from frames that are brought back already."""
+        segmenter, camera = empty_scene(rate)
+        known = replace(segmenter.empty, image_bgr=in_grey(segmenter.empty.image_bgr))
+        segmenter = Segmenter(rate, ROI, any_scene, known)
+        for _ in range((MIN_LEARNING_FRAMES + 2) * max(1, round(rate / 2))):
+            assert "shifted_back" in segmenter.apply(camera(shift=(5, -3))).flags
+        person = person_mask(70, 100)
+        found = segmenter.apply(camera(person, shift=(5, -3)))
+        assert found.flags == ("shifted_back",)
+        assert overlap(segmenter.as_seen(found.mask), person) > 0.7
 
     def test_a_knock_is_flagged_as_long_as_it_lasts(self, empty_scene):
         """Where the camera points is looked for once a second."""

@@ -390,8 +390,12 @@ class Segmenter:
         self._rain.glimpse(self._steady(frame_bgr))
 
     def _keep(self, frame_bgr) -> None:
-        """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
-        self._model.keep(self._light_of(frame_bgr).evened_out(frame_bgr))
+        """Keep a frame for learning: in its own light, as `resume` does not know the last look's. Where the
+        view is out of the picture, it stays as it is."""
+        evened = self._light_of(frame_bgr).evened_out(frame_bgr)
+        if self.is_shifted and not self._moved:
+            np.copyto(evened, self.reference_bgr, where=~self._registration.in_view[..., None])
+        self._model.keep(evened)
 
     def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int]:
         """The foreground (H, W) bool in some light, and its number of pixels."""

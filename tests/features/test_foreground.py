@@ -1001,6 +1001,19 @@ class TestCamera:
         assert found.flags == ("shifted_back",)
         assert overlap(segmenter.as_seen(found.mask), person) > 0.7
 
+    @pytest.mark.parametrize("any_scene", [False, True])
+    def test_what_is_out_of_the_picture_for_long_is_known_when_it_is_back(self, monkeypatch, any_scene):
+        monkeypatch.setattr(background, "ABSORPTION_S", float(LEARNING_FRAMES))  # it keeps every second one
+        camera, segmenter = Camera(), Segmenter(LOW, ROI, any_scene)
+        segmenter.learn([camera() for _ in range(LEARNING_FRAMES)])
+        first = segmenter.empty
+        for _ in range(3 * LEARNING_FRAMES):
+            found = segmenter.apply(camera(shift=(-18, 12)))
+        assert segmenter.empty is not first
+        assert found.flags == ("shifted_back",)
+        found = segmenter.apply(camera())
+        assert (found.flags, found.mask.mean() < 0.02) == ((), True)
+
     def test_a_knock_is_flagged_as_long_as_it_lasts(self, empty_scene):
         """Where the camera points is looked for once a second."""
         segmenter, camera = empty_scene(HIGH)

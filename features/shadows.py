@@ -14,14 +14,15 @@ def is_shadow(pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0) -
     ----------
     pixels_bgr, background_bgr : (k, 3) uint8
     black_bgr : (3,) float32, optional
-        What black looks like: haze adds that to all levels, and no shadow takes it away.
+        What black looks like: haze adds that to all levels, and no shadow takes it away. Nothing brighter is
+        a shadow on what is darker than that, as where less light falls into a part of the picture.
 
     Returns
     -------
     (k,) bool
     """
     least = np.float32(4) - np.float32(black_bgr)
-    blue, green, red = ((pixels_bgr + least) / (background_bgr + least)).T
+    blue, green, red = ((pixels_bgr + least) / np.maximum(background_bgr + least, 1)).T
     total = blue + green + red
     spread = np.maximum(np.maximum(blue, green), red) - np.minimum(np.minimum(blue, green), red)
     is_darker = (total > 3 * _DARKEST) & (total < 3 * _LIGHTEST)

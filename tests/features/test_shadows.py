@@ -20,5 +20,11 @@ def test_haze_brightens_the_shadow_as_it_does_the_background():
     assert is_shadow(pixels, background).all()
 
 
+def test_where_it_is_darker_than_black_in_haze_what_is_brighter_is_no_shadow():
+    """A part of the picture into which less light falls: of black, 110 elsewhere, 95 or 106 is left."""
+    background = np.array([[95] * 3, [106] * 3], np.uint8)
+    assert not is_shadow(background + np.uint8(2), background, np.full(3, 110, np.float32)).any()
+
+
 def test_of_no_pixels():
     assert is_shadow(np.zeros((0, 3), np.uint8), np.zeros((0, 3), np.uint8)).shape == (0,)

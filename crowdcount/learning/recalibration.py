@@ -155,7 +155,7 @@ def recalibrate(
     corrected = model.corrected(correction)
     corrected = replace(
         corrected,
-        most=max(corrected.most, float(labels.max())),
+        most=max(corrected.most, float(labels.max()) + 0.5),
         quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
         facts=model.facts | {"labels": learnt, "recalibration": facts},

@@ -313,7 +313,7 @@ class Pipeline:
         reference = self._segmenter.reference_bgr
         if self._meter is None or self._meter.reference_bgr is not reference:
             self._meter = ChangeMeter(reference, self.geometry)
-        return self._meter.measure(light.evened_out(frame_bgr), light.excess_noise)
+        return self._meter.measure(self._segmenter.evened_out(frame_bgr, light), light.excess_noise)
 
     def _people_of(self, mask) -> Figures:
         """The foreground, its parts joined, vehicles and specks dropped, with each pixel's person's height.

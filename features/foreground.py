@@ -361,6 +361,14 @@ class Segmenter:
             self._learning_for = "camera_moved"
         return Foreground(foreground, self._flags(), self._light, frame_bgr)
 
+    def evened_out(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
+        """A frame (H, W, 3) uint8 in some light as it were in the empty scene's, which is where the view is
+        out of the picture."""
+        evened = light.evened_out(frame_bgr)
+        if self.is_shifted and not self._moved:
+            np.copyto(evened, self.reference_bgr, where=~self._registration.in_view[..., None])
+        return evened
+
     def as_seen(self, mask: np.ndarray) -> np.ndarray:
         """A mask (H, W) bool where it is in the frames of a camera that was moved."""
         return mask if self._registration is None else self._registration.as_seen(mask)
@@ -390,12 +398,8 @@ class Segmenter:
         self._rain.glimpse(self._steady(frame_bgr))
 
     def _keep(self, frame_bgr) -> None:
-        """Keep a frame for learning: in its own light, as `resume` does not know the last look's. Where the
-        view is out of the picture, it stays as it is."""
-        evened = self._light_of(frame_bgr).evened_out(frame_bgr)
-        if self.is_shifted and not self._moved:
-            np.copyto(evened, self.reference_bgr, where=~self._registration.in_view[..., None])
-        self._model.keep(evened)
+        """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
+        self._model.keep(self.evened_out(frame_bgr, self._light_of(frame_bgr)))
 
     def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int]:
         """The foreground (H, W) bool in some light, and its number of pixels."""

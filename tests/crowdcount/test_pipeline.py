@@ -225,6 +225,19 @@ class TestMeasuring:
         pipeline.learn([frame[::-1, ::-1] for frame in frames])
         assert "camera_moved" in pipeline.measure(frames[0][::-1, ::-1]).flags
 
+    def test_nothing_has_changed_where_the_view_is_out_of_the_picture(self):
+        """Of a camera that was moved: what its frames do not show is as it was."""
+        frames = list(drawn((320, 240), n_people=0))
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        pipeline.learn(frames)
+        assert pipeline.measure(frames[0]).flags == ()
+        moved = cv2.warpAffine(frames[0], np.float32([[1, 0, 40], [0, 1, -20]]), (320, 240))
+        measured = pipeline.measure(moved)
+        assert measured.flags == ("shifted_back",)
+        changed = [name.startswith("changed") for name in pipeline.quantity_names]
+        person = 0.2 * 150 + 20
+        assert measured.features[0, changed].sum() * person**2 < 0.01 * 320 * 240
+
     def test_a_picture_that_is_repeated_is_frozen(self):
         pipeline = Pipeline(drawn_scene((320, 240)), rate=0.1)
         frames = list(drawn((320, 240)))

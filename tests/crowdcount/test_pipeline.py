@@ -222,8 +222,8 @@ class TestMeasuring:
         covered = np.clip(level + ramp, 0, 255).astype(np.uint8)
         pipeline.learn([covered] * 20)
         assert {pipeline.measure(covered).flags for _ in range(20)} == {("blank",)}
-        pipeline.learn([frame[::-1, ::-1] for frame in frames])
-        assert "camera_moved" in pipeline.measure(frames[0][::-1, ::-1]).flags
+        pipeline.learn([frame[:, ::-1] for frame in frames])
+        assert "camera_moved" in pipeline.measure(frames[0][:, ::-1]).flags
 
     def test_nothing_has_changed_where_the_view_is_out_of_the_picture(self):
         """Of a camera that was moved: what its frames do not show is as it was."""

@@ -53,9 +53,11 @@ class LiveSource(VideoSource):
         self._reader = None  # OpenCV's
         self._opened_at, self._opened = time.monotonic(), datetime.now()
         try:
-            # In a thread: an interrupt would wait for OpenCV, which waits for the sender.
-            with read_ahead(self._opening(), 1, is_live=True) as opening:
-                next(opening)
+            if self._is_camera:  # where leave to use it is asked for, it is in the main thread
+                next(self._opening())
+            else:  # in another: an interrupt would wait for OpenCV, which waits for the sender
+                with read_ahead(self._opening(), 1, is_live=True) as opening:
+                    next(opening)
         except BaseException:
             self.close()
             raise

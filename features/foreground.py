@@ -20,7 +20,7 @@ from .background import (
     as_coloured,
     median_of,
 )
-from .camera import CameraWatch, showing_one_view
+from .camera import LEAST_SHARE, CameraWatch, showing_one_view
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .rain import RainWatch
 
@@ -160,9 +160,8 @@ class Segmenter:
         if not for_now:
             frames_bgr = showing_one_view(frames_bgr)
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
-        is_known = self._watch is not None and self.empty is None
-        if is_known and not for_now and self._follow(median_of(np.stack(frames_bgr))):
-            frames_bgr = [self._brought_back(frame) for frame in frames_bgr]
+        if self._watch is not None and self.empty is None and not for_now:
+            frames_bgr = self._in_known_view(frames_bgr)
         frames = np.stack(frames_bgr)
         for _ in range(2):  # the light differs between the frames: even it out, then look again
             meter = LightMeter(median_of(frames))
@@ -185,6 +184,15 @@ class Segmenter:
             if self._known is None and self._keeps_known:
                 self._known = self._model.known = self._first
         self._learning_for = None
+
+    def _in_known_view(self, frames_bgr) -> list[np.ndarray]:
+        """Those of frames that show the known view, where the camera is moved in the footage; if hardly any
+        does, all, brought back if that can be."""
+        shown = [frame for frame in frames_bgr if self._shows_view(frame)]
+        if len(shown) >= LEAST_SHARE * len(frames_bgr):
+            return shown if len(shown) <= (1 - LEAST_SHARE) * len(frames_bgr) else frames_bgr
+        self._follow(median_of(np.stack(frames_bgr)))
+        return [self._brought_back(frame) for frame in frames_bgr]
 
     def _see_known(self, frame_bgr) -> None:
         """See the known scene until one is learnt, if a frame shows it, in colours if that has any."""

@@ -1,13 +1,11 @@
 """Pictures of a camera that sways, shifted back to where its empty scene is."""
 
-import math
 from collections.abc import Sequence
 
 import cv2
 import numpy as np
 
-#: A camera sways whose frames are so many pixels beside their place, the root mean square over `N_FRAMES`,
-#: and beside the one before, the median: of one that was moved, one is.
+#: A camera sways whose frames are so many pixels beside their place: the root mean square over `N_FRAMES`.
 LEAST_SWAY, N_FRAMES = 0.15, 12
 #: Corners of the scene that are followed, with fewer of which nothing is told; how far they are apart, and to
 #: what side they are looked at, pixels.
@@ -38,9 +36,7 @@ class Steadier:
         self._see(greys[len(greys) // 2])
         shifts = np.array([self._shift(grey) for grey in greys])
         shifts -= np.median(shifts, axis=0)
-        beside = math.sqrt(np.square(shifts).sum(axis=1).mean())
-        step = np.median(np.linalg.norm(np.diff(shifts, axis=0, prepend=shifts[:1]), axis=1))
-        self.is_needed = min(beside, step) > LEAST_SWAY
+        self.is_needed = bool(np.sqrt(np.square(shifts).sum(axis=1).mean()) > LEAST_SWAY)
         if self.is_needed:
             steady = [_shifted(grey, shift) for grey, shift in zip(greys, shifts, strict=True)]
             self._see(np.median(steady, axis=0).astype(np.uint8))

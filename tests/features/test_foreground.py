@@ -1014,6 +1014,17 @@ class TestCamera:
         found = segmenter.apply(camera())
         assert (found.flags, found.mask.mean() < 0.02) == ((), True)
 
+    def test_of_footage_in_which_it_moves_the_known_view_is_learnt(self):
+        """Moved by so little, it could be taken for one that sways, in a place between both."""
+        camera, person, shift = Camera(), person_mask(70, 100), (3, -2)
+        segmenter = Segmenter(HIGH, ROI, known=EmptyScene(camera(), np.full(ROI.shape, 10, np.uint8)))
+        segmenter.learn([camera(shift=place) for place in 30 * [(0, 0)] + 30 * [shift]])
+        for place, flags in (((0, 0), ()), (shift, ("shifted_back",))):
+            for _ in range(2 * look_step(HIGH)):
+                found = segmenter.apply(camera(person, shift=place))
+            assert found.flags == flags
+            assert overlap(segmenter.as_seen(found.mask), person) > 0.7
+
     def test_a_knock_is_flagged_as_long_as_it_lasts(self, empty_scene):
         """Where the camera points is looked for once a second."""
         segmenter, camera = empty_scene(HIGH)

@@ -43,9 +43,8 @@ def test_frames_of_a_camera_that_sways_are_brought_to_one_place(by):
     assert max(apart) < 4  # of noise alone 2.3
 
 
-@pytest.mark.parametrize("moved_by", [0.0, 3.0, 12.0])
-def test_frames_of_a_steady_camera_stay_the_same(moved_by):
-    frames, _ = footage(np.repeat([(0.0, 0.0), (moved_by, 0.0)], 30, axis=0))
+def test_frames_of_a_steady_camera_stay_the_same():
+    frames, _ = footage(np.zeros((60, 2)))
     steadier = Steadier(frames)
     assert not steadier.is_needed
     assert all(steadier.steady(frame) is frame for frame in frames)

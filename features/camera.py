@@ -5,6 +5,7 @@ Frames of one that was moved a little are brought back to the view before (image
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -172,21 +173,21 @@ class CameraWatch:
         n_in_view, n_pixels = np.count_nonzero(in_view & roi), np.count_nonzero(roi)
         return Registration(homography, in_view) if n_in_view >= _LEAST_IN_VIEW * n_pixels else None
 
+    @cached_property
+    def _features(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """`_features_of` the scene."""
+        return _features_of(self._reference_bgr)
+
     def _homography(self, frame_bgr) -> np.ndarray | None:
         """(3, 3) float64: from places of the scene to those in a frame."""
-        sift = cv2.SIFT_create(_N_FEATURES, contrastThreshold=_LEAST_CONTRAST)
-        (places, sought), (seen, found) = (
-            sift.detectAndCompute(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), None)
-            for image in (self._reference_bgr, frame_bgr)
-        )
+        (places, sought), (seen, found) = self._features, _features_of(frame_bgr)
         if min(len(places), len(seen)) < _FEW_FEATURES:
             return None
         matches = cv2.BFMatcher().knnMatch(sought, found, k=2)
         pairs = [best for best, other in matches if best.distance < _RATIO * other.distance]
         if len(pairs) < _FEW_FEATURES:
             return None
-        source = np.float32([places[pair.queryIdx].pt for pair in pairs])
-        target = np.float32([seen[pair.trainIdx].pt for pair in pairs])
+        source, target = places[[pair.queryIdx for pair in pairs]], seen[[pair.trainIdx for pair in pairs]]
         homography, agree = cv2.findHomography(source, target, cv2.RANSAC, _WITHIN)
         if homography is None or np.count_nonzero(agree) < max(_FEW_FEATURES, _AGREEING_SHARE * len(pairs)):
             return None
@@ -217,6 +218,14 @@ class CameraWatch:
         height, width = frame_bgr.shape[:2]
         size_wh = (WIDTH, max(2 * (PATCH_RADIUS + MAX_SHIFT) + 2, round(height * WIDTH / width)))
         return cv2.resize(cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY), size_wh, interpolation=cv2.INTER_AREA)
+
+
+def _features_of(image_bgr) -> tuple[np.ndarray, np.ndarray | None]:
+    """Places (n, 2) float32 of features in an image, pixels, and their descriptors (n, 128) float32; None
+    without any."""
+    sift = cv2.SIFT_create(_N_FEATURES, contrastThreshold=_LEAST_CONTRAST)
+    found, descriptors = sift.detectAndCompute(cv2.cvtColor(image_bgr, cv2.COLOR_BGR2GRAY), None)
+    return np.float32([one.pt for one in found]).reshape(-1, 2), descriptors
 
 
 def _standardised(patches) -> np.ndarray:

@@ -33,6 +33,8 @@ _OTHER_SCENE = (
     "the region or the person heights are not those in which the model learnt, and what it tells is not to "
     "be relied on: leave --scene out, or train with it"
 )
+#: Counts below are taken for nobody.
+_SOMEBODY = 0.5
 _LEARNT = "the model has learnt from most of these counts"
 _OTHER_VIEW = "the footage shows another view than the model was trained on, as of a camera that was moved"
 
@@ -51,6 +53,7 @@ class Terminal:
     def __init__(self, quiet: bool = False, bar: bool = True):
         self._quiet = quiet or sys.stderr is None
         self._bar = bar and not self._quiet and sys.stderr.isatty()
+        self._scene_is_learnt = False
 
     def say(self, line: str) -> None:
         """Print a line, unless quiet."""
@@ -87,6 +90,7 @@ class Terminal:
         for line in [*counting.scene.describe(), describe_model(counting.model)]:
             self.say(f"  {line}")
         self.say(f"  measured at {size} pixels, {people}")
+        self._scene_is_learnt = counting.scene.view is None  # from this footage
         if not counting.is_models_scene:
             self.say(f"  {_OTHER_SCENE}")
 
@@ -98,6 +102,9 @@ class Terminal:
         if n_learning and n_learning + summary.flags.get("undecodable", 0) == summary.frames:
             self.say("  the empty scene cannot be told from people in so few frames: give more, or a model "
                      "of this camera (-m)")  # fmt: skip
+        elif self._scene_is_learnt and summary.peak is not None and summary.peak.count < _SOMEBODY:
+            self.say("  nobody was seen to come or go; who stands or sits still from beginning to end is "
+                     "taken for a part of the empty scene")  # fmt: skip
         if summary.expected is not None:
             self.say(
                 f"  ends after {summary.frames} of the {summary.expected} frames that it states: it may be "

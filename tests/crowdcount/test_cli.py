@@ -226,6 +226,16 @@ class TestCount:
         assert "frames flagged: learning 2, undecodable 1" in stderr
         assert "the empty scene cannot be told from people" in stderr
 
+    def test_people_who_all_stand_still_are_told_to_be_background(self, run, here):
+        (here / "still").mkdir()
+        [(frame, _)] = street(1)
+        for k in range(20):
+            cv2.imwrite(f"still/{k}.png", frame)
+        told = "nobody was seen to come or go"
+        assert told in run("still/ --fps 10")[2]
+        assert told not in run("still/ --fps 10 -m ../model.npz -o a.csv")[2]  # knows its empty scene
+        assert told not in run("../street.avi")[2]
+
     def test_a_file_of_unknown_rate_is_told_as_pictures_are(self, run, here):
         clip = write_video(here / "clock.avi", 20)
         patch_avi_header(clip, scale=1, rate=1000)

@@ -1,6 +1,6 @@
 """Choosing a regressor's setting by blocked cross-validation, and fitting it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,16 @@ class Validated:
     def handicapped_mae(self) -> float:
         """What settings are compared by."""
         return self.setting.handicap * self.metrics.mae
+
+    @property
+    def n_averaged(self) -> int:
+        """Number of regressions whose mean predicts."""
+        return len(self.averaged) or 1
+
+    def facts(self) -> dict:
+        """JSON-able, for a model's."""
+        local = None if self.local is None else asdict(self.local)
+        return {**asdict(self.setting), "averaged": self.n_averaged, "local": local}
 
 
 class Fitting:

@@ -213,23 +213,11 @@ def measure(
     DatasetError, ModelError, VideoError, SceneError, OutputError
         As for `train` and `evaluate`; where the model has other columns, nothing has been measured.
     """
-    per_cell = model is not None and model.per_cell
     if others is None:
         others = np.zeros(len(wanted), bool)
     if dataset.source is None:
-        if per_cell:
-            raise ModelError(
-                f"the model counts from footage, but {dataset.name} holds ready-made features; "
-                "train a model on them"
-            )
-        if directions and model is None:
-            raise DatasetError(
-                f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
-                "directions on video"
-            )
-        if model is not None:
-            model.check_columns(dataset.feature_names)
-        return _ready_made(dataset, wanted | others)
+        return _ready_made(dataset, wanted | others, model, directions)
+    per_cell = model is not None and model.per_cell
     with dataset.open_footage() as source:
         rate = source.info.rate
         if directions and model is None:
@@ -265,22 +253,21 @@ def measure(
             chosen, parts = _reached(source, taught, wanted, wanted | others, step)
             return _measured(source, taught, parts, chosen, copied, step, progress) | view_arrays(taught.view)
 
-        settings = (rate, dataset.fps, list(columns), per_cell, directions, pipeline.person_height)
         is_taught = model is None or scene.view is not None  # by labels, now or when the model was trained
-        rows = (wanted.tobytes(), others.tobytes(), copied.tobytes())
-        settings += (is_taught, dataset.digest_of_people(), *rows, step)
+        settings = (rate, dataset.fps, list(columns), per_cell, directions, pipeline.person_height)
+        settings += (is_taught, dataset.digest_of_people())
+        settings += (wanted.tobytes(), others.tobytes(), copied.tobytes(), step)
         arrays = kept(cache, dataset.source, scene, settings, measured)
-    values = arrays["features"] if per_cell else _by_frame(arrays["features"])
     table = FeatureTable(
-        arrays["rows"],
-        values,
-        tuple(columns),
-        pipeline.schema.views(),
-        replace(scene, view=view_of(arrays)),
-        rate,
-        pipeline.person_height,
-        pipeline.cell_views(),
-        pipeline.cells,
+        rows=arrays["rows"],
+        features=arrays["features"] if per_cell else _by_frame(arrays["features"]),
+        columns=tuple(columns),
+        views=pipeline.schema.views(),
+        scene=replace(scene, view=view_of(arrays)),
+        rate=rate,
+        person_height=pipeline.person_height,
+        cell_views=pipeline.cell_views(),
+        cells=pipeline.cells,
         times_s=arrays["times_s"],
         estimated=arrays["estimated"],
         is_shifted=bool(arrays["shifted"].mean() > 0.5),
@@ -288,32 +275,53 @@ def measure(
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
         table = replace(table, copies=Copies(_by_frame(arrays["copies"]), of))
-    if not directions or (model is not None and "directed" not in arrays):
-        return table
-    if "directed" not in arrays:
+    if "directed" in arrays:
+        return replace(table, directed=_directed(table, arrays["directed"], pipeline))
+    if directions and model is None:
         raise DatasetError(f"{dataset.name} shows no motion in so few frames; choose more of them")
-    known = np.isfinite(arrays["directed"]).all(axis=(1, 2, 3))
-    schema = pipeline.direction_schema
-    sides = tuple(
-        replace(
-            table.at(known),
-            features=_by_frame(arrays["directed"][known, side]),
-            columns=tuple(schema.names),
-            views=schema.views(),
-            cell_views=pipeline.cell_views(schema),
+    return table
+
+
+def _ready_made(
+    dataset: Dataset, wanted: np.ndarray, model: CounterModel | None, directions: bool
+) -> FeatureTable:
+    if model is not None:
+        if model.per_cell:
+            raise ModelError(
+                f"the model counts from footage, but {dataset.name} holds ready-made features; "
+                "train a model on them"
+            )
+        model.check_columns(dataset.feature_names)
+    elif directions:
+        raise DatasetError(
+            f"{dataset.name} holds ready-made features, which do not tell who moves where; train "
+            "directions on video"
         )
-        for side in range(2)
-    )
-    return replace(table, directed=sides)
-
-
-def _ready_made(dataset: Dataset, wanted: np.ndarray) -> FeatureTable:
     views = [
         [i for i, view in enumerate(dataset.feature_views) if view == name]
         for name in dict.fromkeys(dataset.feature_views)
     ]
     rows = np.flatnonzero(wanted)
     return FeatureTable(rows, dataset.features[rows], tuple(dataset.feature_names), views)
+
+
+def _directed(
+    table: FeatureTable, features: np.ndarray, pipeline: Pipeline
+) -> tuple[FeatureTable, FeatureTable]:
+    """The rows of a table whose motion is known, with the features (n, 2, n_regions, n_quantities) of what
+    moves right in them, and of what moves left."""
+    known = np.isfinite(features).all(axis=(1, 2, 3))
+    schema = pipeline.direction_schema
+    return tuple(
+        replace(
+            table.at(known),
+            features=_by_frame(features[known, side]),
+            columns=tuple(schema.names),
+            views=schema.views(),
+            cell_views=pipeline.cell_views(schema),
+        )
+        for side in range(2)
+    )
 
 
 def _by_frame(features: np.ndarray) -> np.ndarray:
@@ -349,8 +357,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
-    rows, times_s, estimated, shifted, values, directed, copies = [], [], [], [], [], [], {}
-    n_of_other_shape = 0
+    found, copies, n_of_other_shape = [], {}, 0
     done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
 
     def counted(items: Iterable) -> Iterator:
@@ -382,27 +389,30 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     n_of_other_shape += int(wanted[frame.index])
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
-                    rows.append(frame.index)
-                    times_s.append(frame.time_s)
-                    estimated.append(is_due)
-                    shifted.append("shifted_back" in measured.flags)
-                    values.append(measured.features)
-                    directed.append(measured.directed)
+                    is_shifted = "shifted_back" in measured.flags
+                    seen = (measured.features, measured.directed)
+                    found.append((frame.index, frame.time_s, is_due, is_shifted, *seen))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                     copies[frame.index] = pipeline.measure_again(sharpness)
-    if n_of_other_shape > len(rows):
+    if n_of_other_shape > len(found):
         width, height = source.info.size_wh
         raise DatasetError(f"most of the frames asked for in {source.info.name} have another shape than "
                            f"{width}x{height} of its first one; give images of one shape")
-    if not rows:
+    if not found:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
-    arrays = {"rows": np.array(rows, np.int64), "times_s": np.array(times_s)}
-    arrays |= {"estimated": np.array(estimated), "shifted": np.array(shifted), "features": np.stack(values)}
-    known = [features for features in directed if features is not None]
-    if known:
-        unknown = np.full_like(known[0], np.nan)
+    rows, times_s, estimated, shifted, features, directed = zip(*found, strict=True)
+    arrays = {
+        "rows": np.array(rows, np.int64),
+        "times_s": np.array(times_s),
+        "estimated": np.array(estimated),
+        "shifted": np.array(shifted),
+        "features": np.stack(features),
+    }
+    known = next((one for one in directed if one is not None), None)
+    if known is not None:
+        unknown = np.full_like(known, np.nan)
         arrays["directed"] = np.stack([unknown if one is None else one for one in directed])
     if copies:
         arrays |= {"copied": np.array(list(copies)), "copies": np.stack(list(copies.values()))}

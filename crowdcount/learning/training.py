@@ -242,22 +242,7 @@ def train(
     if not 0 < level < 1:
         raise ValueError(f"expected a level between 0 and 1, found {level}")
     datasets = [dataset] if isinstance(dataset, Dataset) else list(dataset)
-    if len(datasets) > 1 and kernel == "rbf":
-        raise DatasetError(
-            f"RBF kernels learn from one recording, found {len(datasets)}; take one, or quadratic kernels"
-        )
-    if len(datasets) > 1 and directions and any(one.directed is None for one in datasets):
-        raise DatasetError(
-            "directions are learnt from several recordings where the counts of each have the columns right "
-            "and left; give these, or one recording"
-        )
-    for one in datasets:
-        if target == "profile" and one.points is None and one.boxes is None:
-            raise DatasetError(
-                f"{one.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
-                "dots (--counts) or on boxes (--mot)"
-            )
-    _check_variety(np.concatenate([one.counts[selected(one, frames)] for one in datasets]))
+    _check_datasets(datasets, frames, kernel, target, directions)
     began = time.perf_counter()
     tables = measure_recordings(
         datasets,
@@ -282,29 +267,28 @@ def train(
     if kernel == "poly" and has_view and np.nanmin(dataset.counts[table.rows]) > 0:
         table = table.with_nobody()
     fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
-    is_rbf = kernel == "rbf"
-    if is_rbf and len(fitting.labelled) > DUAL_ROWS:
+    if kernel == "rbf" and len(fitting.labelled) > DUAL_ROWS:
         raise DatasetError(
             f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
             f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
         )
     best = fitting.with_local(fitting.choose(regressor, kernel))
-    errors = best.predictions - fitting.labels
-    scores = normalised_scores(fitting.labels, best.predictions)
-    blocks = [test for _, test in fitting.folds.split(errors)]
     fitted, predictor = fitting.predictor(best)
     is_kept = fitting.removed_at(fitted) < 0
     kept = count_metrics(fitting.labels[is_kept], best.predictions[is_kept])
-    n_averaged = len(best.averaged) or 1
+    errors = best.predictions - fitting.labels
+    scores = normalised_scores(fitting.labels, best.predictions)
+    blocks = [test for _, test in fitting.folds.split(errors)]
+    labelled = table.features[fitting.labelled]
     model = CounterModel(
         predictor,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
-        usual_outside=usual_outside(table.features[fitting.labelled], fitting.folds),
+        usual_outside=usual_outside(labelled, fitting.folds),
         fullness=fitting.fullness(),
         most=most_counted(fitting.labels[is_kept], best.predictions[is_kept], fitting.folds),
-        edges=edge_range(table.features[fitting.labelled], table.columns),
+        edges=edge_range(labelled, table.columns),
         scene=table.scene,
         rate=table.rate,
         person_height=table.person_height,
@@ -315,31 +299,29 @@ def train(
             "cross_validation": asdict(best.metrics) | ({} if is_kept.all() else {"kept": asdict(kept)}),
             "regressor": regressor,
             "kernel": kernel,
-            **asdict(best.setting),
-            "averaged": n_averaged,
-            "local": None if best.local is None else asdict(best.local),
+            **best.facts(),
             **({} if profile is None else {"profile": profile.facts()}),
             **({} if directed is None else {"directions": directed.errors.facts()}),
         },
         profile=None if profile is None else profile.predictor,
-        examples=fitting.examples(fitted, best.setting) if is_rbf else None,
+        examples=fitting.examples(fitted, best.setting) if kernel == "rbf" else None,
         directions=None if directed is None else directed.predictors,
     )
     return Training(
-        model,
-        best.metrics,
-        kept,
-        tuple(float(errors[block].mean()) for block in blocks),
-        len(table.rows) - len(errors),
-        best.setting,
-        n_averaged,
-        best.local,
-        fitting.removed(fitted, best.predictions),
-        len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
-        time.perf_counter() - began,
-        n_lost,
-        profile,
-        directed,
+        model=model,
+        metrics=best.metrics,
+        kept=kept,
+        block_biases=tuple(float(errors[block].mean()) for block in blocks),
+        n_unlabelled=len(table.rows) - len(errors),
+        setting=best.setting,
+        n_averaged=best.n_averaged,
+        local=best.local,
+        removed=fitting.removed(fitted, best.predictions),
+        is_local=len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
+        seconds=time.perf_counter() - began,
+        n_lost_labels=n_lost,
+        profile=profile,
+        directions=directed,
     )
 
 
@@ -429,8 +411,26 @@ def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable
     return DirectionErrors.of(np.array(labels), np.array(predictions))
 
 
-def _check_variety(counts: np.ndarray) -> None:
-    """DatasetError where all counts (n,), NaN where unlabelled, are alike."""
+def _check_datasets(
+    datasets: Sequence[Dataset], frames: str | None, kernel: str, target: str, directions: bool
+) -> None:
+    """DatasetError where data sets cannot teach what is asked, before hours are measured."""
+    if len(datasets) > 1 and kernel == "rbf":
+        raise DatasetError(
+            f"RBF kernels learn from one recording, found {len(datasets)}; take one, or quadratic kernels"
+        )
+    if len(datasets) > 1 and directions and any(one.directed is None for one in datasets):
+        raise DatasetError(
+            "directions are learnt from several recordings where the counts of each have the columns right "
+            "and left; give these, or one recording"
+        )
+    for one in datasets:
+        if target == "profile" and one.points is None and one.boxes is None:
+            raise DatasetError(
+                f"{one.name} does not tell where people are; train the profile on a Mall or UCSD folder, on "
+                "dots (--counts) or on boxes (--mot)"
+            )
+    counts = np.concatenate([one.counts[selected(one, frames)] for one in datasets])
     counts = counts[np.isfinite(counts)]
     if len(counts) >= MIN_LABELS and np.ptp(counts) == 0:
         raise DatasetError(

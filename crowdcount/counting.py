@@ -96,6 +96,7 @@ class Counting:
         model: CounterModel,
         window: tuple[Position | Landmark | None, Position | None, int],
         passes: ExitStack,
+        *,
         latest: bool,
         learning: Sequence[np.ndarray] | None,
         directions: bool,
@@ -363,7 +364,10 @@ def open_counting(
             check_rate(opened.info.name, opened.info.rate / every)
         overview = Overview(opened, choose_scene(scene, model))
         window = start, end, every
-        yield Counting(opened, overview, model, window, passes, latest, learning, directions, kept)
+        yield Counting(
+            opened, overview, model, window, passes,
+            latest=latest, learning=learning, directions=directions, kept=kept,
+        )  # fmt: skip
 
 
 def count(

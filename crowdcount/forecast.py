@@ -92,7 +92,7 @@ class CountSeries:
             raise ValueError("expected counts in the order of time, found a time before the one ahead of it")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Forecast:
     """The count curve of the next period.
 
@@ -305,20 +305,19 @@ def forecast(
         settings += f", place in the {cycle_name(period_s)}"
     low, high = count_interval(counts, quantile)
     passed_over_s = n_passed_over * period_s
-    times_s = end_s + passed_over_s + period_s / steps * np.arange(steps)
     return Forecast(
-        times_s,
-        counts,
-        low,
-        high,
-        series.start,
-        series.twice,
-        period_s,
-        every_step,
-        errors,
-        len(tested),
-        settings,
-        passed_over_s,
+        times_s=end_s + passed_over_s + period_s / steps * np.arange(steps),
+        counts=counts,
+        low=low,
+        high=high,
+        start=series.start,
+        twice=series.twice,
+        period_s=period_s,
+        history=every_step,
+        errors=errors,
+        n_tested=len(tested),
+        settings=settings,
+        passed_over_s=passed_over_s,
     )
 
 

@@ -89,7 +89,8 @@ class Examples:
             raise ValueError("expected in 'blocks' every column number of 'outputs', at least two")
         if (frames < 0).any():
             raise ValueError("expected frames from 0 in 'frames'")
-        return cls(rows, numbers, frames, checked_array(arrays, "labels", (n,)), blocks, outputs)
+        labels = checked_array(arrays, "labels", (n,))
+        return cls(rows=rows, numbers=numbers, frames=frames, labels=labels, blocks=blocks, outputs=outputs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -86,6 +86,7 @@ class Measuring:
     columns: tuple[str, ...]
     frames: Callable[[], Iterator[MeasuredFrame]]
     gap_s: float
+    _: KW_ONLY
     expected: int | None = None
     scene: Scene | None = None
     rate: float | None = None
@@ -158,7 +159,12 @@ def open_measuring(
         if len(within) > 1:
             step, gap_s = np.median(np.diff([(row.index, row.time_s) for row in within], axis=0), axis=0)
         yield Measuring(
-            source, columns, lambda: iter(within), float(gap_s), len(within), step=math.ceil(step)
+            name=source,
+            columns=columns,
+            frames=lambda: iter(within),
+            gap_s=float(gap_s),
+            expected=len(within),
+            step=math.ceil(step),
         )
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
@@ -187,18 +193,18 @@ def open_measuring(
         length = opened.info.frame_count
         expected = None if length is None or start or end else math.ceil(length / step)
         yield Measuring(
-            opened.info.name,
-            tuple(pipeline.schema.names),
-            frames,
-            1 / rate,
-            expected,
-            overview.scene,
-            rate,
-            pipeline.person_height,
-            opened.info.opened,
-            lambda: pipeline.view,
-            step,
-            pipeline.schema.views(),
+            name=opened.info.name,
+            columns=tuple(pipeline.schema.names),
+            frames=frames,
+            gap_s=1 / rate,
+            expected=expected,
+            scene=overview.scene,
+            rate=rate,
+            person_height=pipeline.person_height,
+            opened=opened.info.opened,
+            view=lambda: pipeline.view,
+            step=step,
+            views=pipeline.schema.views(),
         )
 
 

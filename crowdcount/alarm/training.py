@@ -47,7 +47,7 @@ BELIEFS = {
 SOLVER_TOL = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class AlarmTraining:
     """A trained alarm with what was found on the way.
 
@@ -228,13 +228,15 @@ def _fit(
     expansion = fitted.expansion_.scaled(weights)
     predictor = CountPredictor(mean, scale, low, high, float(fitted.intercept_), (expansion,))
     is_crowded = predictor.values(X[rows]) > 0
+    missed, false, share_error = errors
+    takes_silent = rows is every_row
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,
         "fitted_frames": len(called),
-        "cross_validation": dict(zip(("missed", "false", "share_error"), errors, strict=True)),
+        "cross_validation": {"missed": missed, "false": false, "share_error": share_error},
         "belief": belief,
-        "takes_silent": rows is every_row,
+        "takes_silent": takes_silent,
     }
     model = CounterModel(
         predictor,
@@ -244,21 +246,24 @@ def _fit(
         person_height=measuring.person_height,
         facts=facts,
     )
+    says_both = is_crowded.any() != is_crowded.all()
     return AlarmTraining(
-        model,
-        n_called,
-        len(known) - n_called,
-        len(silent),
-        len(called),
-        n_unjudged,
-        calls.operators,
-        *errors,
-        _in_one_block(all_known, folds) or _in_one_block(confidence[called], folds),
-        belief,
-        rows is every_row,
-        tuple(frames[rows][contradicted].tolist()),
-        None if is_crowded.any() != is_crowded.all() else ("fine", "too crowded")[int(is_crowded[0])],
-        time.perf_counter() - began,
+        model=model,
+        n_called=n_called,
+        n_shared=len(known) - n_called,
+        n_silent=len(silent),
+        n_fitted=len(called),
+        n_unjudged=n_unjudged,
+        operators=calls.operators,
+        missed=missed,
+        false=false,
+        share_error=share_error,
+        one_block=_in_one_block(all_known, folds) or _in_one_block(confidence[called], folds),
+        belief=belief,
+        takes_silent=takes_silent,
+        doubted=tuple(frames[rows][contradicted].tolist()),
+        only_answer=None if says_both else ("fine", "too crowded")[int(is_crowded[0])],
+        seconds=time.perf_counter() - began,
     )
 
 

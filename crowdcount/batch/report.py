@@ -153,8 +153,19 @@ def summarise(
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
     rows = []
     for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
-        when = (second, time_s) if start is None else (start, time)
-        rows.append(Row(_camera(folder), video, when[0], n_frames, n_counted, mean, most, when[1], flagged))
+        rows.append(
+            Row(
+                camera=_camera(folder),
+                video=video,
+                start=second if start is None else start,
+                frames=n_frames,
+                counted=n_counted,
+                mean=mean,
+                max=most,
+                time_of_max=time_s if start is None else time,
+                flagged=flagged,
+            )
+        )
     if not rows:
         n = n_undated(out, cameras)
         undated = f"; of {plural(n, 'video')} the start time is unknown" if n else ""

@@ -129,7 +129,8 @@ def batch(
     videos = plan_videos(inputs, patterns=pattern, cameras=camera, include=include, exclude=exclude)
     if click.get_current_context().get_parameter_source("camera") is ParameterSource.COMMANDLINE:
         check_cameras(camera, videos)  # the settings file may know cameras that have no videos here
-    options = Options(model, scene, every, segment, warm_up, Limits(time_limit, silence, retries))
+    limits = Limits(total_s=time_limit, silent_s=silence, retries=retries)
+    options = Options(model, scene, every, segment_s=segment, warm_up_s=warm_up, limits=limits)
     with BatchTerminal(quiet) as watcher:
         chosen = DaskEngine(scheduler) if engine == "dask" else LocalEngine(workers or default_workers())
         summary = run_batch(videos, output, chosen, options, watcher)

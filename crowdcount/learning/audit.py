@@ -23,7 +23,7 @@ MAX_PICTURES = 200
 _PICTURE_WIDTH = 480
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Audit:
     """What an audit found.
 
@@ -99,15 +99,15 @@ def audit_labels(
     setting = replace(fitting.choose().setting, n_refinements=N_REFINEMENTS)
     pruned = fitting.validated(setting).predictions
     return Audit(
-        dataset.name,
-        fitting.removed(fitting.fit(setting), pruned),
-        fitting.numbers,
-        fitting.labels,
-        pruned,
-        setting,
-        measured.scene,
-        time.perf_counter() - began,
-        n_lost_labels(dataset, frames, measured.rows),
+        name=dataset.name,
+        removed=fitting.removed(fitting.fit(setting), pruned),
+        numbers=fitting.numbers,
+        labels=fitting.labels,
+        predictions=pruned,
+        setting=setting,
+        scene=measured.scene,
+        seconds=time.perf_counter() - began,
+        n_lost_labels=n_lost_labels(dataset, frames, measured.rows),
     )
 
 

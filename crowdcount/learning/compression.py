@@ -44,7 +44,7 @@ APART = 50
 _REPETITIONS = 30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CompressedSize:
     """What a number of prototypes comes to.
 
@@ -143,21 +143,21 @@ def compress(
     own = examples.outputs[np.arange(len(rows)), examples.blocks]
     times = _milliseconds([model.regressor, *predictors], rows[:1])
     full = CompressedSize(
-        len(model.regressor.expansions[0].support),
-        count_metrics(examples.labels, own),
-        _kibibytes(model.regressor),
-        times[0],
-        0.0,
-        {},
+        prototypes=len(model.regressor.expansions[0].support),
+        metrics=count_metrics(examples.labels, own),
+        kibibytes=_kibibytes(model.regressor),
+        milliseconds=times[0],
+        difference=0.0,
+        selected={},
     )
     judged = tuple(
         CompressedSize(
-            size,
-            count_metrics(examples.labels, held_out[size]),
-            _kibibytes(predictor),
-            milliseconds,
-            float(np.abs(held_out[size] - own).mean()),
-            {how: count_metrics(examples.labels, selected[how, size]).mae for how in SELECTIONS},
+            prototypes=size,
+            metrics=count_metrics(examples.labels, held_out[size]),
+            kibibytes=_kibibytes(predictor),
+            milliseconds=milliseconds,
+            difference=float(np.abs(held_out[size] - own).mean()),
+            selected={how: count_metrics(examples.labels, selected[how, size]).mae for how in SELECTIONS},
         )
         for size, predictor, milliseconds in zip(sizes, predictors, times[1:], strict=True)
     )
@@ -181,7 +181,9 @@ def compress(
         examples=None,
         prototypes=_nearest(fits[number], similarity, examples, rows),
     )
-    return Compression(compressed, full, judged, chosen, time.perf_counter() - began)
+    return Compression(
+        model=compressed, full=full, sizes=judged, chosen=chosen, seconds=time.perf_counter() - began
+    )
 
 
 def _cost(size: CompressedSize, full: CompressedSize) -> float:
@@ -275,11 +277,11 @@ def _nearest(
     count = min(NEAREST, -(-len(rows) // (2 * apart)))
     order = np.array([_separate(np.argsort(-line, kind="stable"), apart, count) for line in values])
     return Prototypes(
-        fit.coef_,
-        examples.numbers[order],
-        examples.frames[order],
-        examples.labels[order],
-        np.take_along_axis(values, order, axis=1),
+        weights=fit.coef_,
+        numbers=examples.numbers[order],
+        frames=examples.frames[order],
+        labels=examples.labels[order],
+        similarities=np.take_along_axis(values, order, axis=1),
     )
 
 

@@ -228,12 +228,12 @@ class Fitting:
         for number, (_, test) in enumerate(self.folds.split(rows)):
             blocks[test] = number
         return Examples(
-            standardised(rows, predictor.mean, predictor.scale).astype(np.float32),
-            self.numbers,
-            self._frames,
-            self.labels,
-            blocks,
-            fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
+            rows=standardised(rows, predictor.mean, predictor.scale).astype(np.float32),
+            numbers=self.numbers,
+            frames=self._frames,
+            labels=self.labels,
+            blocks=blocks,
+            outputs=fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
         )
 
     def fullness(self) -> Fullness:
@@ -245,11 +245,11 @@ class Fitting:
         removed_at = self.removed_at(regressor)
         removed = [
             RemovedLabel(
-                int(self.numbers[i]),
-                float(self.labels[i]),
-                float(predictions[i]),
-                int(removed_at[i]),
-                self._recordings[self._frames[i]] if self._recordings else None,
+                number=int(self.numbers[i]),
+                label=float(self.labels[i]),
+                prediction=float(predictions[i]),
+                refinement=int(removed_at[i]),
+                recording=self._recordings[self._frames[i]] if self._recordings else None,
             )
             for i in np.flatnonzero(removed_at >= 0)
         ]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +88,7 @@ class FeatureTable:
     features: np.ndarray
     columns: tuple[str, ...]
     views: list[list[int]]
+    _: KW_ONLY
     scene: Scene | None = None
     rate: float | None = None
     person_height: float | None = None

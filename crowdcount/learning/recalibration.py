@@ -48,7 +48,7 @@ class Slip:
     expected: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Recalibration:
     """A corrected model with what was found on the way.
 
@@ -161,19 +161,18 @@ def recalibrate(
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
     times = (labels.mean() + 1) / (counts.mean() + 1)
-    is_local = lie_in_one_stretch(dataset, table.rows)
     return Recalibration(
-        corrected,
-        correction,
-        before,
-        after,
-        former,
-        are_alike(labels),
-        bool(max(times, 1 / times) >= MOST_TIMES),
-        is_local,
-        table.camera_moved,
-        is_learnt,
-        slips,
-        time.perf_counter() - began,
-        n_lost,
+        model=corrected,
+        correction=correction,
+        before=before,
+        after=after,
+        former_quantile=former,
+        are_alike=are_alike(labels),
+        is_far=bool(max(times, 1 / times) >= MOST_TIMES),
+        is_local=lie_in_one_stretch(dataset, table.rows),
+        camera_moved=table.camera_moved,
+        is_learnt=is_learnt,
+        slips=slips,
+        seconds=time.perf_counter() - began,
+        n_lost_labels=n_lost,
     )

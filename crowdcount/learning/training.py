@@ -91,7 +91,7 @@ class DirectionsFit:
     errors: DirectionErrors
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Training:
     """A trained model with what was found on the way.
 
@@ -140,7 +140,7 @@ class Training:
     directions: DirectionsFit | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluation:
     """Errors of a model on labelled frames.
 
@@ -380,19 +380,19 @@ def evaluate(
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     is_models_scene = model.is_for(table.scene)
     return Evaluation(
-        count_metrics(labels, predictions),
-        dataset.numbers[table.rows],
-        labels,
-        predictions,
-        model.level,
-        float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
-        float(model.is_outside(table.features).mean()) if is_models_scene else 1.0,
-        has_learnt(model, dataset, table),
-        table.camera_moved,
-        is_models_scene,
-        time.perf_counter() - began,
-        n_lost_labels(dataset, frames, table.rows),
-        _direction_errors(model, dataset, table),
+        metrics=count_metrics(labels, predictions),
+        numbers=dataset.numbers[table.rows],
+        labels=labels,
+        predictions=predictions,
+        level=model.level,
+        coverage=float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
+        outside=float(model.is_outside(table.features).mean()) if is_models_scene else 1.0,
+        is_learnt=has_learnt(model, dataset, table),
+        camera_moved=table.camera_moved,
+        is_models_scene=is_models_scene,
+        seconds=time.perf_counter() - began,
+        n_lost_labels=n_lost_labels(dataset, frames, table.rows),
+        directions=_direction_errors(model, dataset, table),
     )
 
 

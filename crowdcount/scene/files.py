@@ -81,13 +81,13 @@ def _assembled(description: Description, arrays) -> Scene:
         size_wh,
         roi,
         person_height,
-        polygons,
-        line,
-        description.roi_origin,
-        description.height_origin,
-        description.height_reliability,
-        description.axis,
-        view_of(arrays),
+        polygons=polygons,
+        line=line,
+        roi_origin=description.roi_origin,
+        height_origin=description.height_origin,
+        height_reliability=description.height_reliability,
+        axis=description.axis,
+        view=view_of(arrays),
     )
 
 

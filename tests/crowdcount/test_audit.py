@@ -55,7 +55,17 @@ def clip(street):
     counts = street.counts.astype(float)
     scene = scene_from((240, 180), [polygon], [(100, 60, 25), (100, 180, 55)])
     setting = HuberLossSetting(1, 1)
-    return dataset, Audit(dataset.name, removed, np.arange(60), counts, counts, setting, scene, 1.0, 3)
+    return dataset, Audit(
+        name=dataset.name,
+        removed=removed,
+        numbers=np.arange(60),
+        labels=counts,
+        predictions=counts,
+        setting=setting,
+        scene=scene,
+        seconds=1.0,
+        n_lost_labels=3,
+    )
 
 
 def rows(path):

@@ -30,6 +30,7 @@ from .measuring import (
     lie_in_one_stretch,
     n_lost_labels,
 )
+from .training_range import most_labelled
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
@@ -155,7 +156,7 @@ def recalibrate(
     corrected = model.corrected(correction)
     corrected = replace(
         corrected,
-        most=max(corrected.most, float(labels.max()) + 0.5),
+        most=max(corrected.most, most_labelled(labels)),
         quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
         facts=model.facts | {"labels": learnt, "recalibration": facts},

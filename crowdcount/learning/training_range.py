@@ -47,16 +47,20 @@ def fullness(
     return Fullness(weights, float(values.max() + margin * np.ptp(values)))
 
 
+def most_labelled(labels: np.ndarray) -> float:
+    """The count beyond which a frame has more people than all labelled ones (n,), as it is rounded."""
+    return float(labels.max() + 0.5)
+
+
 def most_counted(labels: np.ndarray, predictions: np.ndarray, folds: BlockedKFold) -> float:
-    """The count beyond which a frame has more people than all labelled ones (n,): what is rounded to more
-    than the largest label, and exceeds it by more than few held-out predictions (n,) exceed those of the
-    other blocks, in the range of these."""
+    """`most_labelled`, or what exceeds the largest label by more than few held-out predictions (n,) exceed
+    those of the other blocks, in the range of these, where that is more."""
     excess = [
         (predictions[test] - labels[train].max()) / (np.ptp(labels[train]) or 1.0)
         for train, test in folds.split(labels)
     ]
     margin = np.quantile(np.concatenate(excess), USUAL_SHARE) * np.ptp(labels)
-    return float(labels.max() + max(0.5, margin))
+    return max(most_labelled(labels), float(labels.max() + margin))
 
 
 def edge_range(rows: np.ndarray, columns: Sequence[str]) -> EdgeRange | None:

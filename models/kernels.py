@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations_with_replacement
-from math import comb, factorial, sqrt
+from math import comb, factorial, isfinite, sqrt
 from numbers import Real
-from sys import float_info
 
 import numpy as np
 
@@ -58,7 +57,7 @@ class Kernel:
         if unknown:
             raise ValueError(f"unknown kernel parameters {unknown}; expected some of {list(PARAMETERS)}")
         for key, value in given.items():
-            if not (isinstance(value, Real) and abs(value) <= float_info.max):
+            if not _is_finite(value):
                 raise ValueError(f"expected a finite kernel parameter {key}, got {value!r}")
         kernel = cls(name, **{"gamma": 1.0 if name == "chi2" else 1.0 / n_columns, **given})
         if name in POLYNOMIAL_KERNELS and (
@@ -170,6 +169,13 @@ class Kernel:
             degree, n_variables = int(self.degree), n_columns + (self.coef0 > 0)  # the constant is one too
             return comb(n_variables + degree - 1, degree)
         return None
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return isinstance(value, Real) and isfinite(value)
+    except OverflowError:  # a whole number beyond all of float64
+        return False
 
 
 def pulled(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -88,12 +88,18 @@ def test_a_kernel_that_overflows_is_refused():
             NumericalMap.factor(np.full((2, 2), value))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, pytest.param(10**400, id="huge"), "1"])
+@pytest.mark.parametrize(
+    "value", [np.nan, np.inf, -np.inf, np.float32(np.inf), pytest.param(10**400, id="huge"), "1"]
+)
 @pytest.mark.parametrize("key", ["gamma", "coef0", "degree"])
 @pytest.mark.parametrize("name", ["linear", "poly", "rbf"])
 def test_parameters_are_finite_numbers(name, key, value):
     with pytest.raises(ValueError, match=f"expected a finite kernel parameter {key}"):
         Kernel.resolve(name, {key: value}, 4)
+
+
+def test_a_parameter_may_be_a_number_of_numpy():
+    assert Kernel.resolve("rbf", {"gamma": np.float32(0.5)}, 4).gamma == 0.5
 
 
 def test_evaluation_in_blocks_covers_every_row():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise, product
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -189,34 +189,56 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
         When a file cannot be read, holds the counts of several recordings or of none, or several files are of
         the same time or do not all tell the wall-clock time.
     """
-    times_s, counts, starts = [], [], []
-    for path in paths:
-        rows = read_counts(path)
-        if len({row.frame for row in rows}) < len(rows):  # times that begin anew would lie over each other
-            raise DatasetError(f"{path} holds a frame twice, as where counts of several recordings were put "
-                               "together; keep each in a file of its own")  # fmt: skip
-        rows = [row for row in rows if not math.isnan(row.count)]
-        seen = [row for row in rows if set(MEANINGLESS).isdisjoint(row.flags)]
-        if not seen:
-            ignored = f" but of frames flagged {' or '.join(MEANINGLESS)}" if rows else ""
-            raise DatasetError(f"{path} holds no counts{ignored}; leave it out")
-        times_s.append(np.array([row.time_s for row in seen]))
-        counts.append(np.array([row.count for row in seen]))
-        starts.append(read_start_time(path))
+    files = [_read_series(path) for path in paths]
+    starts = [own.start for own in files]
     if len(paths) > 1 and None in starts:
         without = paths[starts.index(None)]
         raise DatasetError(f"{without} tells no wall-clock time, by which several files are put in order; "
                            "count with --start-time, or give one file")  # fmt: skip
     if len({start.tzinfo is None for start in starts if start}) > 1:
         raise DatasetError("some files tell the time with its zone and others without; count them alike")
-    start = min(starts) if None not in starts else None
-    if start is not None:
-        if (zone := max(starts).tzinfo) is not None:
-            start = start.astimezone(zone)
-            offsets = [own.utcoffset() for own in starts]
-            if max(offsets) - min(offsets) <= timedelta(seconds=_HOUR_S):
-                starts = [own.replace(tzinfo=zone) for own in starts]
-        times_s = [t + (own - start).total_seconds() for t, own in zip(times_s, starts, strict=True)]
+    start, times_s = None, [own.times_s for own in files]
+    if None not in starts:
+        start, after_s = _on_one_clock(starts)
+        times_s = [own_s + since_s for own_s, since_s in zip(times_s, after_s, strict=True)]
+    twice = _counted_twice(paths, times_s, start)
+    times_s, counts = np.concatenate(times_s), np.concatenate([own.counts for own in files])
+    order = np.argsort(times_s, kind="stable")
+    return CountSeries(times_s[order], counts[order], start, twice)
+
+
+def _read_series(path: str | Path) -> CountSeries:
+    rows = read_counts(path)
+    if len({row.frame for row in rows}) < len(rows):  # times that begin anew would lie over each other
+        raise DatasetError(f"{path} holds a frame twice, as where counts of several recordings were put "
+                           "together; keep each in a file of its own")  # fmt: skip
+    rows = [row for row in rows if not math.isnan(row.count)]
+    seen = [row for row in rows if set(MEANINGLESS).isdisjoint(row.flags)]
+    if not seen:
+        ignored = f" but of frames flagged {' or '.join(MEANINGLESS)}" if rows else ""
+        raise DatasetError(f"{path} holds no counts{ignored}; leave it out")
+    seen.sort(key=attrgetter("time_s"))
+    times_s, counts = (np.array([getattr(row, name) for row in seen]) for name in ("time_s", "count"))
+    return CountSeries(times_s, counts, read_start_time(path))
+
+
+def _on_one_clock(starts: Sequence[datetime]) -> tuple[datetime, list[float]]:
+    """The first of some times, in the zone of the last one, and how many seconds after it each is, by its own
+    clock where the zones differ by an hour at most."""
+    start = min(starts)
+    if (zone := max(starts).tzinfo) is not None:
+        start = start.astimezone(zone)
+        offsets = [own.utcoffset() for own in starts]
+        if max(offsets) - min(offsets) <= timedelta(seconds=_HOUR_S):
+            starts = [own.replace(tzinfo=zone) for own in starts]
+    return start, [(own - start).total_seconds() for own in starts]
+
+
+def _counted_twice(
+    paths: Sequence[str | Path], times_s: Sequence[np.ndarray], start: datetime | None
+) -> tuple[datetime, ...]:
+    """Beginnings of the hours that two files hold as the clock was put back; DatasetError where files are of
+    the same time but for that. `times_s` are those of each file, seconds since `start`."""
     spans = [(own.min(), own.max(), path) for own, path in zip(times_s, paths, strict=True)]
     spans.sort(key=itemgetter(0, 1))
     twice_s = []
@@ -234,10 +256,7 @@ def load_series(paths: Sequence[str | Path]) -> CountSeries:
         if not is_put_back:
             raise DatasetError(f"{one} and {other} hold counts of the same time, as of two cameras; give "
                                "those of one, each once")  # fmt: skip
-    times_s, counts = np.concatenate(times_s), np.concatenate(counts)
-    order = np.argsort(times_s, kind="stable")
-    twice = tuple(start + timedelta(seconds=begin_s) for begin_s in twice_s)
-    return CountSeries(times_s[order], counts[order], start, twice)
+    return tuple(start + timedelta(seconds=begin_s) for begin_s in twice_s)
 
 
 def forecast(

@@ -60,24 +60,10 @@ class FileSource(VideoSource):
         self._given_fps = fps
         for self._reader in (None, InterlacedVideo):  # OpenCV's, where that can read it
             with self._video() as capture:
-                codec = capture.codec()
-                if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
-                    raise VideoError(
-                        f"{name} cannot be read as a video: it is cut off, damaged or no video; "
-                        "copy it again, or convert it with ffmpeg"
-                    )
-                failures, stamp_s = first_stamp(_stamps(capture))
-                image = None if stamp_s is None else capture.image()
-                if image is None and self._reader is None and is_av_there():
-                    continue  # PyAV knows AV1 too
+                failures, stamp_s, image = self._first_frame(capture)
                 if image is None:
-                    other = "" if is_av_there() else ", install PyAV (pip install av)"
-                    raise VideoError(
-                        f"{name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
-                        f"convert it with ffmpeg{other}, or copy it again if it is damaged"
-                    )
-                self._own_fps = capture.fps()
-                count = capture.frame_count()
+                    continue  # PyAV knows AV1 too
+                own_fps, count = capture.fps(), capture.frame_count()
                 if count and self._states_its_end():
                     count = max(1, count - capture.frames_before())
                 with self._packets() as packets:
@@ -93,10 +79,10 @@ class FileSource(VideoSource):
         if steps > _LEAST_STEPS:  # the recorder left frames out: neither rate nor length are the frames'
             count = count and round(count / steps)
         if not 1 / _LEAST_STEPS < steps < _LEAST_STEPS and spacing_s > SHORTEST_S:
-            self._own_fps = 1 / spacing_s  # where it paused, the announced rate is the mean
-        self._interval_s = 1 / (self._own_fps or DEFAULT_FPS)
+            own_fps = 1 / spacing_s  # where it paused, the announced rate is the mean
+        self._interval_s = 1 / (own_fps or DEFAULT_FPS)
         self._origin_s = stamp_s - failures * self._interval_s
-        self.info = SourceInfo(name, "file", size_wh(image), fps or self._own_fps, count)
+        self.info = SourceInfo(name, "file", size_wh(image), fps or own_fps, count)
 
     def sample(self, n: int, reduce: Reduce = as_it_is) -> list[Frame]:
         self._check_open()
@@ -109,6 +95,27 @@ class FileSource(VideoSource):
         if expected < 0.9 * count or (n - 1) * expected // n >= count:
             frames, _ = self._sample_in_order(n, count, reduce)
         return frames
+
+    def _first_frame(self, capture: Capture) -> tuple[int, float | None, np.ndarray | None]:
+        """Failed grabs before the first frame that decodes, its stamp (s) and its image.
+
+        None for an image that another reader may decode; VideoError where none does.
+        """
+        codec = capture.codec()
+        if not capture.is_open() or codec == b"ansi":  # FFmpeg draws a text file as a terminal would
+            raise VideoError(
+                f"{self._name} cannot be read as a video: it is cut off, damaged or no video; "
+                "copy it again, or convert it with ffmpeg"
+            )
+        failures, stamp_s = first_stamp(_stamps(capture))
+        image = None if stamp_s is None else capture.image()
+        if image is None and (self._reader is not None or not is_av_there()):
+            other = "" if is_av_there() else ", install PyAV (pip install av)"
+            raise VideoError(
+                f"{self._name} has no frame that decodes (codec {codec.decode('latin-1')!r}): "
+                f"convert it with ffmpeg{other}, or copy it again if it is damaged"
+            )
+        return failures, stamp_s, image
 
     def _states_its_end(self) -> bool:
         """Whether the stated length is the time at the end, as in Matroska: recorders that go on to another

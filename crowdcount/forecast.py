@@ -24,6 +24,7 @@ from .results import (
     count_cell,
     format_of,
     open_rows,
+    plural,
     read_counts,
     read_start_time,
     time_cells,
@@ -594,3 +595,29 @@ def forecast_files(
         many = f"{len(names)} files, {names[0]} … {names[-1]}"
         plot_forecast(made, plot, many if len(names) > 3 else ", ".join(names))
     return made, written
+
+
+def forecast_report(made: Forecast, written: Sequence[str]) -> list[str]:
+    """What a forecast and its back-test found, for people."""
+    known = made.known_counts
+    lines = [
+        f"the next {length_text(made.period_s)}, after {plural(made.n_counted, 'such period')} with counts: "
+        f"mean {known.mean():.1f} people, peak {known.max():.1f}",
+        f"chosen by cross-validation: {made.settings}",
+        f"mean absolute error in the back-test on {plural(made.n_tested, 'period')}:",
+        *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
+    ]
+    if n_unknown := len(made.counts) - len(known):
+        lines.append(f"not forecast: {plural(n_unknown, 'step')} in which most periods have no counts")
+    lines += [
+        f"counted twice: the hour from {begin:%Y-%m-%d %H:%M} on, as where summer time ends; it is averaged"
+        for begin in made.twice
+    ]
+    if made.passed_over_s:
+        end = made.start and made.start + timedelta(seconds=made.times_s[0] - made.passed_over_s)
+        since = f"{length_text(made.passed_over_s)} from {f'{end:%A, %Y-%m-%d %H:%M}' if end else 'there'} on"
+        lines.append(f"passed over: {since}, as no earlier {cycle_name(made.period_s)} has counts then")
+    if not made.has_interval:
+        tested = plural(made.n_tested, "tested period")
+        lines.append(f"no interval: {tested} cannot promise it; count more footage, or lower --level")
+    return lines + [f"written: {path}" for path in written]

@@ -16,6 +16,7 @@ from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
 from ..learning.cache import kept
 from ..learning.grids import grid_weights
 from ..model import CounterModel, check_model_file
+from ..results import plural
 from ..scene import load_scene, view_arrays, view_of
 from ..storage import refuse_to_replace
 from ..video import spread
@@ -45,6 +46,8 @@ BELIEFS = {
 #: Violation of each SVM's optimality conditions. Its duality gap is then below 1e-4, and shares are learnt in
 #: seconds: where all of 300 frames had one, 1e-6 took more than a quarter of an hour.
 SOLVER_TOL = 1e-3
+#: Frames whose calls are not believed that a report lists.
+LISTED_FRAMES = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -333,3 +336,49 @@ def train_alarm_model(
         training = train_alarm(source, labels, scene=scene, show=show, **options)
         training.model.save(model, KIND)
     return training
+
+
+def alarm_report(training: AlarmTraining, model_path: str) -> list[str]:
+    """What the training of an alarm found, for people."""
+    shared = f", {training.n_shared} more in stretches with a share" if training.n_shared else ""
+    is_thinned = training.n_fitted < training.n_called + training.n_shared
+    thinned = f", {training.n_fitted} of them evenly spaced in each kind," if is_thinned else ""
+    errors = [
+        text.format(error)
+        for text, error in (
+            ("{:.0%} of the crowded calls missed", training.missed),
+            ("{:.0%} of the fine ones false alarms", training.false),
+            ("shares off by {:.2f} on average", training.share_error),
+        )
+        if not math.isnan(error)
+    ]
+    lines = [
+        f"{model_path}: trained on {plural(training.n_called, 'called frame')} "
+        f"({plural(len(training.operators), 'operator')}){shared}{thinned} in {training.seconds:.1f} s",
+        f"cross-validation: {', '.join(errors)}",
+        f"chosen by it: calls believed {training.belief}",
+    ]
+    if training.only_answer:
+        said = "calls" if training.operators else "shares"
+        remedy = "leave out an operator's" if len(training.operators) > 1 else "correct them"
+        lines.append(
+            f"the alarm says {training.only_answer} of every frame: {said} contradict each other too much, "
+            f"or too few are of the other kind; add {said}, or {remedy}"
+        )
+    if training.one_block:
+        lines.append(
+            "it says little: all crowded calls, or all fine ones, lie in one of five blocks of the called "
+            "frames; call frames of other times too"
+        )
+    if training.n_unjudged:
+        unjudged = plural(training.n_unjudged, "called frame")
+        lines.append(f"{unjudged} could not be judged, as in watching, and left out")
+    if training.n_silent:
+        part = "take part" if training.takes_silent else "are left out"
+        lines.append(f"the {plural(training.n_silent, 'frame')} that nobody called {part}")
+    if training.doubted:
+        listed = " ".join(map(str, training.doubted[:LISTED_FRAMES]))
+        more = len(training.doubted) - LISTED_FRAMES
+        rest = f" and {more} more; --json lists all" if more > 0 else ""
+        lines.append(f"calls not believed, frames: {listed}{rest}")
+    return lines

@@ -15,9 +15,10 @@ from ..errors import ModelError
 from ..jobs import Show, Watcher, never_ends, show_nothing, source_label, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm
-from ..results import open_rows, time_cells, time_columns
+from ..results import open_rows, plural, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
+from ..terminal import OTHER_SCENE, flagged
 from ..video import refuse_among_images
 from .measuring import KIND, is_table, open_measuring
 
@@ -295,3 +296,21 @@ def _spans(events: Sequence[AlarmEvent]) -> Iterator[tuple[float, float]]:
             raised_s = None
     if raised_s is not None:
         yield raised_s, math.inf
+
+
+def alarm_summary(summary: AlarmSummary, written: list[str]) -> list[str]:
+    """What watching came to, for people."""
+    raised = sum(event.event == "raised" for event in summary.events)
+    times = "once" if raised == 1 else f"{raised} times"
+    still = ", and still raised at the end" if summary.is_up else ""
+    lines = [f"{plural(summary.frames, 'frame')} looked at, alarm raised {times}{still}"]
+    if not summary.is_models_scene:
+        lines.append(f"  {OTHER_SCENE}")
+    if summary.undecided:
+        lines.append(f"  {plural(summary.undecided, 'frame')} could not be judged")
+    if summary.flags:
+        lines.append(flagged(summary.flags))
+    lines.append(f"  {summary.seconds:.1f} s, {summary.frames / summary.seconds:.1f} frames/s")
+    if written:
+        lines.append(f"  written: {', '.join(written)}")
+    return lines

@@ -55,9 +55,9 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
     `crowdcount count`, in any format, or another CSV file with a header. Calls are too crowded, fine or
     unknown.
     """
-    from ..alarm.training import train_alarm_model
+    from ..alarm.training import alarm_report, train_alarm_model
     from ..results import print_result
-    from ..terminal import Terminal, alarm_report
+    from ..terminal import Terminal
 
     training = train_alarm_model(source, model, labels, watcher=Terminal(quiet), **options)
     if json:
@@ -118,9 +118,9 @@ def run(
 
     SOURCE is as for `crowdcount count`, live ones too, or a table of features.
     """
-    from ..alarm.watching import run_alarm
+    from ..alarm.watching import alarm_summary, run_alarm
     from ..results import is_terminal_output
-    from ..terminal import Terminal, alarm_summary
+    from ..terminal import Terminal
 
     watcher = Terminal(quiet, bar=not (output == "-" and is_terminal_output()))
     summary, target = run_alarm(

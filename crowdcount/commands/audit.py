@@ -23,8 +23,9 @@ def audit(dataset: str, output: str | None, html: str | None, json: bool, quiet:
     tell are ranked, the oddest first, for a person to look at.
     """
     from ..learning.jobs import audit_dataset
+    from ..learning.reports import audit_report
     from ..results import print_result
-    from ..terminal import Terminal, audit_report
+    from ..terminal import Terminal
 
     if json and output == "-":
         raise click.UsageError("--json and -o - both print a result; drop one of them")

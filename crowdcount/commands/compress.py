@@ -54,8 +54,9 @@ def compress(model: str, output: str | None, json: bool, quiet: bool, **options)
     among the training frames.
     """
     from ..learning.jobs import compress_model
+    from ..learning.reports import compression_report
     from ..results import print_result
-    from ..terminal import Terminal, compression_report
+    from ..terminal import Terminal
 
     found, written = compress_model(model, output, watcher=Terminal(quiet), **options)
     if json:

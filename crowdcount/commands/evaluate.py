@@ -17,8 +17,9 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
     `crowdcount train`.
     """
     from ..learning.jobs import evaluate_model
+    from ..learning.reports import evaluation_report
     from ..results import print_result
-    from ..terminal import Terminal, evaluation_report
+    from ..terminal import Terminal
 
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)
     if json:

@@ -46,9 +46,9 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
     (--start-time). The next period begins where they end; days and times of which there never are counts, as
     a Sunday on which a shop is closed, are passed over.
     """
-    from ..forecast import forecast_files
+    from ..forecast import forecast_files, forecast_report
     from ..results import print_result
-    from ..terminal import Terminal, forecast_report
+    from ..terminal import Terminal
 
     if json and options["output"] == "-":
         raise click.UsageError("--json and -o - both write to the standard output; drop one of them")

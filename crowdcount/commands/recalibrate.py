@@ -24,8 +24,9 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
     correct bias and scale and renew the interval; the corrected model counts like any other.
     """
     from ..learning.jobs import recalibrate_model
+    from ..learning.reports import recalibration_report
     from ..results import print_result
-    from ..terminal import Terminal, recalibration_report
+    from ..terminal import Terminal
 
     found, written = recalibrate_model(model, dataset, output, watcher=Terminal(quiet), **options)
     if json:

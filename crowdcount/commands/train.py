@@ -53,8 +53,9 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
     without a label take part as unlabelled ones.
     """
     from ..learning.jobs import train_model
+    from ..learning.reports import training_report
     from ..results import print_result
-    from ..terminal import Terminal, training_report
+    from ..terminal import Terminal
 
     if options["kernel"] == "rbf" and options["regressor"] != "hlr":
         raise click.UsageError("--kernel rbf goes with --regressor hlr; drop one of them")

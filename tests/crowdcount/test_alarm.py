@@ -22,8 +22,15 @@ from hypothesis import strategies as st
 import crowdcount
 from crowdcount.alarm.calls import Calls, assign_calls, read_calls
 from crowdcount.alarm.measuring import MeasuredFrame, Measuring, open_measuring
-from crowdcount.alarm.training import MAX_CALLED, TEXTURE_WEIGHT, call_errors, column_weights, train_alarm
-from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, open_events, watch
+from crowdcount.alarm.training import (
+    MAX_CALLED,
+    TEXTURE_WEIGHT,
+    alarm_report,
+    call_errors,
+    column_weights,
+    train_alarm,
+)
+from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, alarm_summary, open_events, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.learning import cache
@@ -31,7 +38,6 @@ from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, FrameCount, open_writer
 from crowdcount.scene import load_scene
-from crowdcount.terminal import alarm_report, alarm_summary
 from crowdcount.video import Position
 from models import BetaSVMClassifier
 from tests.crowdcount.numbered_frames import write_encoded

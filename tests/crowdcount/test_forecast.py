@@ -21,12 +21,13 @@ from crowdcount.forecast import (
     _forecast,
     forecast,
     forecast_files,
+    forecast_report,
     load_series,
     parse_period,
 )
 from crowdcount.plots import plot_forecast
 from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time, time_cells
-from crowdcount.terminal import Terminal, forecast_report
+from crowdcount.terminal import Terminal
 from samples.counts import write_counts
 
 MIDNIGHT = datetime(2024, 3, 4)

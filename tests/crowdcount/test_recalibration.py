@@ -15,9 +15,10 @@ from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.measuring import FeatureTable, has_learnt
 from crowdcount.learning.recalibration import recalibrate
+from crowdcount.learning.reports import recalibration_report
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
-from crowdcount.terminal import describe_model, recalibration_report
+from crowdcount.terminal import describe_model
 from models import Correction
 from samples.make import main as make_clip
 

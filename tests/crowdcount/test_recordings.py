@@ -12,9 +12,9 @@ from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.measuring import measure
 from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.recordings import joined, measure_recordings
+from crowdcount.learning.reports import training_report
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
-from crowdcount.terminal import training_report
 
 
 @pytest.fixture(scope="module")

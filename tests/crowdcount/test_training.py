@@ -26,11 +26,16 @@ from crowdcount.learning.regressors import (
     HuberLossSetting,
     RbfSetting,
 )
+from crowdcount.learning.reports import (
+    audit_report,
+    evaluation_report,
+    recalibration_report,
+    training_report,
+)
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from crowdcount.terminal import audit_report, evaluation_report, recalibration_report, training_report
 from models import Copies, count_interval, count_metrics
 from tests.crowdcount.numbered_frames import blank
 

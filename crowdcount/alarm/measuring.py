@@ -142,30 +142,7 @@ def open_measuring(
             raise DatasetError(
                 f"{source} holds ready-made features, which no scene changes; drop --scene, or give footage"
             )
-        columns, rows = _read_table(Path(source), fps or ASSUMED_RATE)
-        within = [
-            row
-            for row in rows
-            if (start is None or start.reached(row.index, row.time_s))
-            and (end is None or not end.reached(row.index, row.time_s))
-        ][::every]
-        if not within:
-            raise DatasetError(
-                f"{source} has frames {rows[0].index} to {rows[-1].index}, {rows[0].time_s:g} to "
-                f"{rows[-1].time_s:g} s, none from {start or 'the first'} to {end or 'the last'}; choose "
-                "another start or end"
-            )
-        step, gap_s = 1, 0.0
-        if len(within) > 1:
-            step, gap_s = np.median(np.diff([(row.index, row.time_s) for row in within], axis=0), axis=0)
-        yield Measuring(
-            name=source,
-            columns=columns,
-            frames=lambda: iter(within),
-            gap_s=float(gap_s),
-            expected=len(within),
-            step=math.ceil(step),
-        )
+        yield _table(source, start, end, every, fps or ASSUMED_RATE)
         return
     with open_source(source, fps=fps, timeout_s=timeout_s, reconnect_s=reconnect_s) as opened:
         overview = Overview(opened, scene)
@@ -206,6 +183,33 @@ def open_measuring(
             step=step,
             views=pipeline.schema.views(),
         )
+
+
+def _table(source: str, start: Position | None, end: Position | None, every: int, fps: float) -> Measuring:
+    columns, rows = _read_table(Path(source), fps)
+    within = [
+        row
+        for row in rows
+        if (start is None or start.reached(row.index, row.time_s))
+        and (end is None or not end.reached(row.index, row.time_s))
+    ][::every]
+    if not within:
+        raise DatasetError(
+            f"{source} has frames {rows[0].index} to {rows[-1].index}, {rows[0].time_s:g} to "
+            f"{rows[-1].time_s:g} s, none from {start or 'the first'} to {end or 'the last'}; choose "
+            "another start or end"
+        )
+    step, gap_s = 1, 0.0
+    if len(within) > 1:
+        step, gap_s = np.median(np.diff([(row.index, row.time_s) for row in within], axis=0), axis=0)
+    return Measuring(
+        name=source,
+        columns=columns,
+        frames=lambda: iter(within),
+        gap_s=float(gap_s),
+        expected=len(within),
+        step=math.ceil(step),
+    )
 
 
 def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:

@@ -193,14 +193,9 @@ def train_alarm(
 def _fit(
     measuring: Measuring, calls: Calls, frames: np.ndarray, X: np.ndarray, n_unjudged: int, began: float
 ) -> AlarmTraining:
-    is_silent = np.isnan(calls.confidence)
-    known, silent = np.flatnonzero(~is_silent), np.flatnonzero(is_silent)
-    n_called = int((~np.isnan(calls.votes)).sum())
-    all_known = calls.confidence[known]
-    taken = np.zeros(len(X), bool)
-    crowded, fine = np.flatnonzero(calls.votes > 0.5), np.flatnonzero(calls.votes < 0.5)
-    shared = np.setdiff1d(known, np.concatenate([crowded, fine]))
-    taken[_thinned([crowded, fine, shared], MAX_CALLED)] = taken[_thinned([silent], MAX_UNCALLED)] = True
+    known = calls.confidence[~np.isnan(calls.confidence)]
+    n_called, n_silent = int((~np.isnan(calls.votes)).sum()), len(X) - len(known)
+    taken = _taken(calls)
     calls, frames, X = calls.among(taken), frames[taken], X[taken]
     confidence = calls.confidence
     called, every_row = np.flatnonzero(~np.isnan(confidence)), np.arange(len(X))
@@ -219,7 +214,7 @@ def _fit(
         errors = call_errors(calls, predicted)
         return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, belief, rows
 
-    parts = (called, every_row) if len(silent) else (called,)
+    parts = (called, every_row) if n_silent else (called,)
     plain, *others = (judged(belief, part) for belief, part in product(BELIEFS, parts))
     best = min(others, key=lambda judgement: judgement[0])
     _, errors, belief, rows = best if best[0] <= plain[0] - LEAST_GAIN else plain
@@ -254,14 +249,14 @@ def _fit(
         model=model,
         n_called=n_called,
         n_shared=len(known) - n_called,
-        n_silent=len(silent),
+        n_silent=n_silent,
         n_fitted=len(called),
         n_unjudged=n_unjudged,
         operators=calls.operators,
         missed=missed,
         false=false,
         share_error=share_error,
-        one_block=_in_one_block(all_known, folds) or _in_one_block(confidence[called], folds),
+        one_block=_in_one_block(known, folds) or _in_one_block(confidence[called], folds),
         belief=belief,
         takes_silent=takes_silent,
         doubted=tuple(frames[rows][contradicted].tolist()),
@@ -309,6 +304,16 @@ def _known_mean(*values: float) -> float:
 
 def _in_one_block(confidence: np.ndarray, folds: BlockedKFold) -> bool:
     return any(np.ptp(confidence[others]) == 0 for others, _ in folds.split(confidence))
+
+
+def _taken(calls: Calls) -> np.ndarray:
+    """Which rows (n,) bool the fit takes, see `MAX_CALLED`."""
+    crowded, fine, is_silent = calls.votes > 0.5, calls.votes < 0.5, np.isnan(calls.confidence)
+    known = [np.flatnonzero(kind) for kind in (crowded, fine, ~(crowded | fine | is_silent))]
+    taken = np.zeros(len(is_silent), bool)
+    taken[_thinned(known, MAX_CALLED)] = True
+    taken[_thinned([np.flatnonzero(is_silent)], MAX_UNCALLED)] = True
+    return taken
 
 
 def _thinned(kinds: list[np.ndarray], most: int) -> np.ndarray:

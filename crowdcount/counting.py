@@ -41,6 +41,7 @@ class _Estimate(NamedTuple):
     flags: tuple[str, ...]
     mask: np.ndarray | None = None
     features: np.ndarray | None = None
+    moved: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +58,18 @@ class CountedFrame:
         Foreground at the working size; without images it may be that of a frame before. None when the frame
         could not be decoded.
     profile : Profile or None
-        Density over depth, with the count as its integral; None when the model does not know it or the frame
-        could not be decoded.
+        Density over depth, with the count as its integral, and the rows at which the frame shows its bands;
+        None when the model does not know it or the frame could not be decoded.
+    moved : (3, 3) float64 or None
+        Where the frame shows the places of the scene, as `Measurement.moved`; of one that could not be
+        decoded, where the frame before it does.
     """
 
     frame: Frame
     row: FrameCount
     mask: np.ndarray | None
     profile: Profile | None = None
+    moved: np.ndarray | None = None
 
 
 class Counting:
@@ -201,11 +206,11 @@ class Counting:
     def _estimates(
         self, frames: Iterator[Frame], looks: Looks, images: bool
     ) -> Iterator[tuple[float, _Estimate]]:
-        last = None
+        last = None  # that was measured
         unknown = (np.nan,) * (3 if self.directions else 1)
         for frame in frames:
             if "undecodable" in frame.flags:
-                estimate = _Estimate(frame, unknown, frame.flags)
+                estimate = _Estimate(frame, unknown, frame.flags, moved=last and last.moved)
             elif looks.are_due(frame, self._pipeline):
                 estimate = last = self._estimate(frame)
             else:
@@ -223,19 +228,19 @@ class Counting:
         flags = *frame.flags, *measured.flags
         if not self.is_models_scene or self.model.is_outside(features, counts)[0]:
             flags += ("outside_training_range",)
-        return _Estimate(frame, numbers, flags, measured.mask, features)
+        return _Estimate(frame, numbers, flags, measured.mask, features, measured.moved)
 
     def _count(self, estimate: _Estimate, near: Sequence[_Estimate]) -> CountedFrame:
-        frame, numbers, flags, mask, features = estimate
+        frame, numbers, flags, mask, features, moved = estimate
         if features is None:
             row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, flags, *numbers[1:])
-            return CountedFrame(frame, row, None)
+            return CountedFrame(frame, row, None, moved=moved)
         count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
         low, high = self.model.interval(count, self.scene)
         if count and self.model.trusts_heights and self.scene.has_doubtful_heights:
             flags += ("uncertain_height",)
         row = FrameCount(frame.index, frame.time_s, count, low, high, flags, *directed)
-        return CountedFrame(frame, row, mask, self._profile(features, count))
+        return CountedFrame(frame, row, mask, self._profile(features, count, moved), moved)
 
     def _directed(self, features) -> tuple[float, ...]:
         """Right- and left-moving people; nothing unless asked for."""
@@ -245,11 +250,20 @@ class Counting:
             return np.nan, np.nan
         return self.model.predict_directions(features.reshape(2, -1))
 
-    def _profile(self, features, count) -> Profile | None:
+    def _profile(self, features, count, moved) -> Profile | None:
         if self._band_rows is None:
             return None
         density = self.model.predict_profile(features, np.array([count]))[0]
-        return Profile(density, self._band_rows, self.model.strongest_density)
+        rows = _rows_as_seen(self._band_rows, moved, self.scene.size_wh[1])
+        return Profile(density, rows, self.model.strongest_density)
+
+
+def _rows_as_seen(rows: np.ndarray, moved: np.ndarray | None, height: int) -> np.ndarray:
+    """Where the middle of a frame of some height shows image rows (n,) of the scene; within the frame."""
+    if moved is None:
+        return rows
+    middle = np.column_stack([np.full(len(rows), 0.5), rows / height])
+    return np.clip(height * cv2.perspectiveTransform(middle[None], moved)[0, :, 1], 0, height)
 
 
 def is_short(found: float, stated: float) -> bool:

@@ -13,6 +13,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from features.camera import as_seen
+
 from .arrays import refuse_other_kind
 from .counting import Counting, open_counting
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
@@ -313,7 +315,8 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             for item in counting.frames(images=job.overlay is not None):
                 write(item.row)
                 if job.overlay is not None:
-                    overlay.write(item.frame.image_bgr, counting.scene.roi, item.mask, item.row, item.profile)
+                    roi = as_seen(counting.scene.roi, item.moved)
+                    overlay.write(item.frame.image_bgr, roi, item.mask, item.row, item.profile)
                 if write_profile is not None:
                     write_profile(item.row, item.profile)
                 if job.plot is not None:

@@ -142,9 +142,9 @@ def draw_overlay(frame_bgr: np.ndarray, roi: np.ndarray, foreground: np.ndarray 
     ----------
     frame_bgr : (H, W, 3) uint8
     roi : (H, W) bool
-        Region of interest.
+        Region of interest, where the frame shows it.
     foreground : (h, w) bool or None
-        Foreground at any resolution.
+        Foreground at any resolution, where the frame shows it.
     row : FrameCount
     profile : Profile, optional
     start_time : datetime, optional

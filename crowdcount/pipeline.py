@@ -76,12 +76,16 @@ class Measurement:
     directed : (2, n_regions, n) float64 or None
         The three views of the foreground that moves right, and of that which moves left; columns as the
         pipeline's `direction_schema` names them. None unless asked for, and in the first frames.
+    moved : (3, 3) float64 or None
+        Homography from places of the scene to those in the frame of a camera that was moved, in shares of
+        width and height; None where the frame is not shifted back.
     """
 
     features: np.ndarray
     mask: np.ndarray
     flags: tuple[str, ...]
     directed: np.ndarray | None = None
+    moved: np.ndarray | None = None
 
 
 def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
@@ -242,7 +246,8 @@ class Pipeline:
         if found["blank"]:  # it does not show where the camera points
             flags = tuple(flag for flag in flags if flag != "camera_moved")
         mask = self._segmenter.as_seen(figures.mask)
-        return Measurement(measured, mask, flags, self._directed(grey, figures.mask))
+        directed = self._directed(grey, figures.mask)
+        return Measurement(measured, mask, flags, directed, self._segmenter.moved)
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had

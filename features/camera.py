@@ -92,10 +92,29 @@ class Registration:
         nothing of it is."""
         return _warped(frame_bgr, self.homography, cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP)
 
-    def as_seen(self, mask: np.ndarray) -> np.ndarray:
-        """A mask (H, W) bool of the view where it is in the frames."""
-        pixels = mask.view(np.uint8)
-        return _warped(pixels, self.homography, cv2.INTER_NEAREST, cv2.BORDER_CONSTANT).view(bool)
+    @cached_property
+    def moved(self) -> np.ndarray:
+        """The homography (3, 3) float64 between places in shares of the picture's width and height, from its
+        corner: the same at any size."""
+        shares = _shares(self.in_view.shape)
+        return shares @ self.homography @ np.linalg.inv(shares)
+
+
+def as_seen(mask: np.ndarray, moved: np.ndarray | None) -> np.ndarray:
+    """A mask (H, W) bool of a view, at any size, where it is in frames as `Registration.moved` tells; as it
+    is for None."""
+    if moved is None:
+        return mask
+    shares = _shares(mask.shape)
+    homography = np.linalg.inv(shares) @ moved @ shares
+    return _warped(mask.view(np.uint8), homography, cv2.INTER_NEAREST, cv2.BORDER_CONSTANT).view(bool)
+
+
+def _shares(shape) -> np.ndarray:
+    """(3, 3) float64: from pixels of a picture of some shape, the centre of whose first is (0, 0), to shares
+    of its width and height."""
+    height, width = shape
+    return np.array([[1 / width, 0, 0.5 / width], [0, 1 / height, 0.5 / height], [0, 0, 1]])
 
 
 def _warped(image, homography, flags, border=cv2.BORDER_REPLICATE) -> np.ndarray:

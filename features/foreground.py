@@ -20,7 +20,7 @@ from .background import (
     as_coloured,
     median_of,
 )
-from .camera import LEAST_SHARE, CameraWatch, showing_one_view
+from .camera import LEAST_SHARE, CameraWatch, as_seen, showing_one_view
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .rain import RainWatch
 
@@ -130,6 +130,11 @@ class Segmenter:
     def is_shifted(self) -> bool:
         """Whether the camera was moved, and frames are brought back."""
         return self._registration is not None
+
+    @property
+    def moved(self) -> np.ndarray | None:
+        """`Registration.moved` of the frames that are brought back; None where none are."""
+        return None if self._registration is None else self._registration.moved
 
     @property
     def first(self) -> EmptyScene | None:
@@ -379,7 +384,7 @@ class Segmenter:
 
     def as_seen(self, mask: np.ndarray) -> np.ndarray:
         """A mask (H, W) bool where it is in the frames of a camera that was moved."""
-        return mask if self._registration is None else self._registration.as_seen(mask)
+        return as_seen(mask, self.moved)
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""

@@ -163,3 +163,32 @@ class TestOverlayWriter:
         with (pytest.raises(ValueError, match=r"expected frames of \(160, 120\), found \(80, 60\)"),
               OverlayWriter(tmp_path / "a.mp4", SIZE_WH, 25.0) as overlay):
             overlay.write(np.zeros((60, 80, 3), np.uint8), np.ones((60, 80), bool), None, rows(1)[0])
+
+
+def test_the_region_is_drawn_where_a_moved_camera_shows_it(street, trained, run, tmp_path):
+    """At the full frame's scale, and in frames that cannot be decoded as in the one before."""
+    corners = [(40, 60), (205, 60), (225, 165), (20, 165)]
+    moved = np.vstack([cv2.getRotationMatrix2D((120, 90), 3.0, 1.04), (0, 0, 1)])
+    moved[:2, 2] += (3, -12)
+    places = [np.eye(3)] * 30 + [moved] * 30
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for k, (path, place) in enumerate(zip(sorted(street.frames.iterdir()), places, strict=True)):
+        shown = cv2.warpPerspective(cv2.imread(str(path)), place, (240, 180), borderMode=cv2.BORDER_REFLECT)
+        cv2.imwrite(str(folder / f"{k:04}.png"), shown)
+    (folder / "0055.png").write_bytes(b"damaged")
+    region = " ".join(f"{x},{y}" for x, y in corners)
+    scene, overlay, model = (tmp_path / name for name in ("s.json", "o.avi", "m.npz"))
+    trained.model.save(model)
+    assert run(f"scene {folder} --roi '{region}' --person 120,60,25 --person 120,170,52.5 -o {scene}")[0] == 0
+    assert run(f"{folder} --scene {scene} --overlay {overlay} -m {model} -o {tmp_path / 'c.csv'}")[0] == 0
+    video = cv2.VideoCapture(str(overlay), cv2.CAP_FFMPEG)
+    pictures = [video.read()[1].astype(int) for _ in places]
+    video.release()
+    for k in (20, 50, 55):
+        outline = cv2.perspectiveTransform(np.float64([corners]), places[k])[0].astype(np.float32)
+        rows, columns = np.nonzero(np.abs(pictures[k] - (90, 220, 255)).max(axis=2) < 60)
+        found = np.column_stack([columns, rows]).astype(float)
+        off = [abs(cv2.pointPolygonTest(outline, place, True)) for place in found]
+        assert len(off) > 300
+        assert np.mean(np.array(off) < 2.5) > 0.95

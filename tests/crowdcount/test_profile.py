@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from crowdcount.cli import command_line
+from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import profile_training
 from crowdcount.learning.datasets import Dataset
@@ -274,6 +275,19 @@ class TestCounting:
         assert table["frame"].to_pylist() == [row.frame for row in rows]
         assert (tmp_path / "p.png").stat().st_size > 20_000
         assert (tmp_path / "o.avi").exists()
+
+    def test_bands_are_where_a_moved_camera_shows_them(self, clip, trained, tmp_path):
+        video = cv2.VideoCapture(str(clip))
+        for k in range(20):
+            image = video.read()[1]
+            cv2.imwrite(str(tmp_path / f"{k:04}.png"), np.vstack([image[24:], image[:24]]))
+        video.release()
+        options = {"model": trained[0], "fps": 8.0}
+        with open_counting(clip, **options) as before, open_counting(tmp_path, **options) as moved:
+            in_place, shifted = next(before.frames()), next(moved.frames())
+        assert "shifted_back" in shifted.row.flags
+        expected = np.clip(in_place.profile.rows - 24, 0, 240)
+        np.testing.assert_allclose(shifted.profile.rows, expected, atol=0.5)
 
     def test_a_frame_that_cannot_be_decoded_has_no_density(self, tmp_path):
         with open_profiles(tmp_path / "p.csv", 2, None) as write:

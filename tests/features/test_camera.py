@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.camera import MOST_VIEWS, CameraWatch, showing_one_view
+from features.camera import MOST_VIEWS, CameraWatch, as_seen, showing_one_view
 
 
 def texture(size_wh, seed=0):
@@ -94,8 +94,14 @@ def test_a_frame_of_a_moved_camera_is_registered(turn_deg, zoom, shift):
     assert np.median(np.abs(back - view(scene, (320, 240)))[in_view]) < 3
     person = np.zeros(ROI.shape, bool)
     person[100:120, 140:160] = True
-    assert (found.as_seen(person) != person).any()
-    assert found.as_seen(person).sum() == pytest.approx(person.sum() * zoom**2, rel=0.1)
+    assert as_seen(person, None) is person
+    for size in (1, 2):
+        large = np.kron(person, np.ones((size, size), bool))
+        seen = as_seen(large, found.moved)
+        assert seen.sum() == pytest.approx(large.sum() * zoom**2, rel=0.1)
+        middle = np.argwhere(seen).mean(axis=0)[::-1] + 0.5
+        expected = cv2.transform(np.float64([[[149.5, 109.5]]]) + 80, moved) - 80
+        assert middle == pytest.approx(size * (expected[0, 0] + 0.5), abs=0.7 * size)
 
 
 def test_a_view_that_is_gone_or_mostly_out_of_the_picture_is_not_registered():

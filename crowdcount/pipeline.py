@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 
 from features.background import EmptyScene
+from features.camera import Registration
 from features.changes import QUANTITIES as CHANGES
 from features.changes import ChangeMeter
 from features.clumps import QUANTITIES as CLUMPS
@@ -229,6 +230,10 @@ class Pipeline:
     def reduced(self, frame_bgr: np.ndarray) -> np.ndarray:
         """What `learn` needs of a frame (H, W, 3) uint8: a copy at the working size."""
         return reduced(frame_bgr, self.size_wh)
+
+    def in_place(self, frame_bgr: np.ndarray) -> tuple[np.ndarray, Registration | None] | None:
+        """A frame (H, W, 3) uint8 at the working size: see `Segmenter.in_place`."""
+        return self._segmenter.in_place(self.reduced(frame_bgr))
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""

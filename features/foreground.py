@@ -20,7 +20,7 @@ from .background import (
     as_coloured,
     median_of,
 )
-from .camera import LEAST_SHARE, CameraWatch, as_seen, showing_one_view
+from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
 from .rain import RainWatch
 
@@ -267,11 +267,23 @@ class Segmenter:
         """
         self._model.resume(n_frames, len(kept_bgr))
         for frame in kept_bgr:
-            if not self._moved:
-                self._last_sought = -math.inf  # they are far apart
-                self._follow(frame)
+            self._follow_far(frame)
             self._keep(self._steady(frame))
         self._n_frames = n_frames - 1
+
+    def in_place(self, frame_bgr: np.ndarray) -> tuple[np.ndarray, Registration | None] | None:
+        """A (H, W, 3) uint8 frame of any time as a camera in its place would show it, and where it shows the
+        view, None in its place; None where it shows another. It is not applied."""
+        self._follow_far(frame_bgr)
+        if not self._shows_view(self._steady(frame_bgr)):
+            return None
+        return self._brought_back(frame_bgr), self._registration
+
+    def _follow_far(self, frame_bgr) -> None:
+        """`_follow` the view in a frame far from those before it."""
+        if not self._moved:
+            self._last_sought = -math.inf
+            self._follow(frame_bgr)
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from features.camera import as_seen
+
 from ..overlay import draw_annotations
 from ..pages import Markup, paragraph, picture, section, table, write_page
 from ..plots import plot_labels
@@ -45,6 +47,8 @@ class Audit:
     seconds : float
     n_lost_labels : int
         See `n_lost_labels`.
+    moved : (n, 3, 3) float64 or None
+        See `FeatureTable.moved`.
     """
 
     name: str
@@ -56,6 +60,12 @@ class Audit:
     scene: Scene | None
     seconds: float
     n_lost_labels: int
+    moved: np.ndarray | None = None
+
+    def region_in(self, number: int) -> np.ndarray:
+        """The region of interest (H, W) bool of footage, where a frame with a label shows it."""
+        moved = None if self.moved is None else self.moved[self.numbers == number][0]
+        return as_seen(self.scene.roi, None if moved is None or np.isnan(moved).any() else moved)
 
     @property
     def verdict(self) -> str:
@@ -95,7 +105,7 @@ def audit_labels(
     """
     began = time.perf_counter()
     measured = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
-    fitting = Fitting(measured, dataset)
+    fitting = Fitting(measured, measured.labels_of(dataset))
     setting = replace(fitting.choose().setting, n_refinements=N_REFINEMENTS)
     pruned = fitting.validated(setting).predictions
     return Audit(
@@ -108,6 +118,7 @@ def audit_labels(
         scene=measured.scene,
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost_labels(dataset, frames, measured.rows),
+        moved=None if measured.moved is None else measured.moved[fitting.labelled],
     )
 
 
@@ -181,6 +192,6 @@ def _pictures(audit: Audit, dataset: Dataset) -> Iterator[tuple[int, Markup]]:
     with dataset.open_footage() as source:
         for frame in source.frames_at(rows.tolist()):
             people = (kind and kind[frame.index] for kind in (dataset.points, dataset.boxes))
-            drawn = draw_annotations(frame.image_bgr, audit.scene.roi, *people)
             number = int(dataset.numbers[frame.index])
+            drawn = draw_annotations(frame.image_bgr, audit.region_in(number), *people)
             yield number, picture(drawn, f"frame {number}", _PICTURE_WIDTH)

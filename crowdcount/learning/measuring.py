@@ -79,9 +79,8 @@ class FeatureTable:
         ready-made features, which are.
     camera_moved : bool
         Whether the footage shows another view than the scene in which a model counts.
-    is_shifted : bool
-        Whether most frames were brought back to the view of the scene, from a camera that was moved a little:
-        dots and boxes are where they were.
+    moved : (n, 3, 3) float64 or None
+        `Measurement.moved` of each frame, NaN in its place; None for ready-made features.
     """
 
     rows: np.ndarray
@@ -99,7 +98,13 @@ class FeatureTable:
     times_s: np.ndarray | None = None
     estimated: np.ndarray | None = None
     camera_moved: bool = False
-    is_shifted: bool = False
+    moved: np.ndarray | None = None
+
+    def labels_of(self, dataset: Dataset) -> Dataset:
+        """The data set that was measured, with dots and boxes where the features are."""
+        if self.moved is None:
+            return dataset
+        return dataset.brought_back(self.rows, self.moved, self.scene.size_wh)
 
     def shows_another_view(self, scene: Scene | None) -> bool:
         """Whether the frames were seen to be of another view than a scene knows, if it knows one."""
@@ -127,6 +132,7 @@ class FeatureTable:
             features=self.features[chosen],
             times_s=at(self.times_s),
             estimated=at(self.estimated),
+            moved=at(self.moved),
             directed=None,
             copies=None,
         )
@@ -271,7 +277,7 @@ def measure(
         cells=pipeline.cells,
         times_s=arrays["times_s"],
         estimated=arrays["estimated"],
-        is_shifted=bool(arrays["shifted"].mean() > 0.5),
+        moved=arrays["moved"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -352,12 +358,14 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     pipeline `taught`, of others by copies of it; about one in `step` is looked at.
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), which of them were `estimated`
-    (n,) bool, not taken from the one before, and in frames that were `shifted` (n,) bool back; where they are
-    measured, those of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies`
-    (k, n_regions, n_quantities) of the rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
+    (n,) bool, not taken from the one before, and where the camera was `moved` (n, 3, 3) to, NaN in its place;
+    where they are measured, those of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and
+    the `copies` (k, n_regions, n_quantities) of the rows that are `copied`, (n,) bool, their numbers in
+    `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
+    in_place = np.full((3, 3), np.nan)
     found, copies, n_of_other_shape = [], {}, 0
     done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
 
@@ -390,9 +398,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     n_of_other_shape += int(wanted[frame.index])
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
-                    is_shifted = "shifted_back" in measured.flags
-                    seen = (measured.features, measured.directed)
-                    found.append((frame.index, frame.time_s, is_due, is_shifted, *seen))
+                    moved = in_place if measured.moved is None else measured.moved
+                    seen = (moved, measured.features, measured.directed)
+                    found.append((frame.index, frame.time_s, is_due, *seen))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                     copies[frame.index] = pipeline.measure_again(sharpness)
@@ -403,12 +411,12 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     if not found:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
-    rows, times_s, estimated, shifted, features, directed = zip(*found, strict=True)
+    rows, times_s, estimated, moved, features, directed = zip(*found, strict=True)
     arrays = {
         "rows": np.array(rows, np.int64),
         "times_s": np.array(times_s),
         "estimated": np.array(estimated),
-        "shifted": np.array(shifted),
+        "moved": np.stack(moved),
         "features": np.stack(features),
     }
     known = next((one for one in directed if one is not None), None)

@@ -139,7 +139,7 @@ def recalibrate(
     began = time.perf_counter()
     model = given_model(model)
     table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
-    labels = dataset.counts[table.rows]
+    labels = table.labels_of(dataset).counts[table.rows]
     n_lost = n_lost_labels(dataset, frames, table.rows)
     is_slip = are_slips(counts, labels)
     told = zip(dataset.numbers[table.rows[is_slip]], labels[is_slip], counts[is_slip], strict=True)

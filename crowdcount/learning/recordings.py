@@ -50,10 +50,10 @@ def measure_recordings(
             progress=_share(progress, k, len(datasets)),
         )
         tables.append(table)
-        if k and (table.is_shifted or table.shows_another_view(tables[0].scene)):
+        if k and table.shows_another_view(tables[0].scene):
             raise DatasetError(
-                f"{dataset.name} shows another view than {datasets[0].name}, as of a camera that was moved; "
-                "train on recordings of one view"
+                f"{dataset.name} shows another view than {datasets[0].name}, as of a camera that was moved "
+                "far; train on recordings of one view"
             )
     return tables
 
@@ -92,10 +92,11 @@ def _check(datasets: Sequence[Dataset], wanted: Sequence[np.ndarray]) -> None:
 def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple[Dataset, FeatureTable]:
     """The measured rows of all as those of one data set.
 
-    What not all of them have, as dots, none has then; neither tracks, nor a source. Dots and boxes are in
-    pixels of the first, of whatever size the others are. DatasetError when fewer than `MIN_LABELS` rows have
-    a label.
+    Dots and boxes are where the features are, see `FeatureTable.labels_of`; of several, in pixels of the
+    first, of whatever size the others are. What not all of them have, as dots, none has then; neither tracks,
+    nor a source. DatasetError when fewer than `MIN_LABELS` rows have a label.
     """
+    datasets = [table.labels_of(one) for one, table in zip(datasets, tables, strict=True)]
     if len(datasets) == 1:
         return datasets[0], tables[0]
     chosen = [table.rows.tolist() for table in tables]
@@ -135,8 +136,9 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
             for start, table, part in zip(before, tables, parts, strict=True)
         ]
         features = np.vstack([part.features for part in parts])
-        rows = {"rows": np.concatenate(places), "features": features, "times_s": None, "estimated": None}
-        return replace(parts[0], directed=None, copies=None, **rows)
+        rows = {"rows": np.concatenate(places), "features": features}
+        unknown = dict.fromkeys(("times_s", "estimated", "moved", "directed", "copies"))
+        return replace(parts[0], **rows, **unknown)
 
     table = of_all(tables)
     if tables[0].directed is not None:

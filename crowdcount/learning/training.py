@@ -375,7 +375,8 @@ def evaluate(
     table, predictions = counts_of(
         model, dataset, frames, 1, scene=scene, directions=directions, cache=cache, progress=progress
     )
-    labels = dataset.counts[table.rows]
+    seen = table.labels_of(dataset)
+    labels = seen.counts[table.rows]
     intervals = np.array([model.interval(count, table.scene) for count in predictions])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     is_models_scene = model.is_for(table.scene)
@@ -392,7 +393,7 @@ def evaluate(
         is_models_scene=is_models_scene,
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost_labels(dataset, frames, table.rows),
-        directions=_direction_errors(model, dataset, table),
+        directions=_direction_errors(model, seen, table),
     )
 
 

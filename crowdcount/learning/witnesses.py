@@ -1,6 +1,7 @@
 """The empty scene behind people of whom dots or boxes tell where they are."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 
@@ -58,20 +59,29 @@ def behind_people(
     known = pipeline.view
     if known is None:
         return None
-    bodies = {int(row): body_centres(dataset, row, scene) for row in rows}
-    annotated = [row for row, found in bodies.items() if found is not None]
+    annotated = [int(row) for row in rows if body_centres(dataset, row, scene) is not None]
     if len(annotated) < FEWEST_FREE or annotated[-1] - annotated[0] < SHORTEST_S * rate:
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
-    meter, frames, hidden = LightMeter(known.image_bgr), [], []
+    meter, frames, places, following = LightMeter(known.image_bgr), [], {}, deepcopy(pipeline)
     for frame in source.frames_at(chosen):
-        if frame.image_bgr is not None and is_one_shape(frame.size_wh, source.info.size_wh):
-            image = pipeline.reduced(frame.image_bgr)
+        if frame.image_bgr is None or not is_one_shape(frame.size_wh, source.info.size_wh):
+            continue
+        found = following.in_place(frame.image_bgr)
+        if found is not None:
+            image, places[frame.index] = found
             frames.append(meter.measure(image).evened_out(image))
-            hidden.append(_hidden_by(*bodies[frame.index], scene, pipeline.size_wh))
     if len(frames) < FEWEST_FREE:
         return None
-    frames, hidden = np.stack(frames), np.stack(hidden)
+    in_place = np.full((3, 3), np.nan)
+    moved = np.stack([in_place if one is None else one.moved for one in places.values()])
+    dataset = dataset.brought_back(np.array(list(places)), moved, scene.size_wh)
+    bodies = [body_centres(dataset, row, scene) for row in places]
+    hidden = np.stack([_hidden_by(*one, scene, pipeline.size_wh) for one in bodies])
+    for one, its in zip(places.values(), hidden, strict=True):
+        if one is not None:
+            its[~one.in_view] = _HIDDEN
+    frames = np.stack(frames)
     fewest = np.partition(hidden, FEWEST_FREE - 1, axis=0)[FEWEST_FREE - 1]
     is_seen = fewest < _HIDDEN
     _fill(frames, hidden <= fewest)

@@ -185,6 +185,14 @@ class TestPage:
         assert len(read.all("img")) == 1  # the plot
         assert len(read.all("tr")) == len(found.removed) + 1
 
+    def test_the_region_is_where_a_moved_camera_shows_it(self, clip):
+        _, audit = clip
+        moved = np.full((60, 3, 3), np.nan)
+        moved[30] = [[1, 0, 0.1], [0, 1, 0], [0, 0, 1]]
+        knocked = replace(audit, moved=moved)
+        assert knocked.region_in(7) is audit.region_in(7) is audit.scene.roi
+        np.testing.assert_array_equal(knocked.region_in(30)[90], np.arange(240) >= 44)
+
     def test_nothing_that_stands_out_is_said(self, clip, html_reader, tmp_path):
         dataset, audit = clip
         write_audit_page(replace(audit, removed=()), dataset, tmp_path / "a.html")

@@ -1,5 +1,6 @@
 import math
 import shutil
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -49,6 +50,54 @@ def half(left=0, right=16, size_wh=(32, 24)):
     roi = np.zeros(size_wh[::-1], bool)
     roi[:, left:right] = True
     return Scene(size_wh, roi, np.full(size_wh[::-1], 8, np.float32))
+
+
+class TestBroughtBack:
+    """From frames of 200 x 100 pixels of a camera that shows all half as large again, and 10 pixels lower."""
+
+    MOVED = np.array([[[1.5, 0, 0], [0, 1.5, 0.1], [0, 0, 1]]])
+
+    def dataset(self, **options):
+        return Dataset("a", np.arange(4), np.array([2.0, 2.0, NAN, 1.0]), **options)
+
+    def test_points_are_counted_in_the_region_again(self):
+        region = np.zeros((100, 200), bool)
+        region[:40, :80] = True
+        points = (np.array([[30.0, 40.0], [150.0, 85.0]]),) * 2 + (None, np.empty((0, 2)))
+        moved = np.concatenate([np.full((1, 3, 3), NAN), self.MOVED])
+        dataset = self.dataset(points=points, counted_in=region)
+        found = dataset.brought_back(np.array([0, 1]), moved, (200, 100))
+        np.testing.assert_array_equal(found.points[0], points[0])
+        np.testing.assert_allclose(found.points[1], [[20, 20], [100, 50]])
+        assert found.points[2] is None
+        assert found.points[3].shape == (0, 2)  # the camera stays where it was moved to
+        np.testing.assert_array_equal(found.counts, [2, 1, NAN, 0])
+        given = replace(dataset, counted_in=None).brought_back(np.array([0, 1]), moved, (200, 100))
+        np.testing.assert_array_equal(given.counts, dataset.counts)
+
+    def test_boxes_keep_their_people(self):
+        boxes = np.array([[30.0, 40, 15, 30], [210, 20, 20, 40], [195, 70, 30, 30]])
+        dataset = self.dataset(
+            boxes=(boxes,) * 2 + (None, boxes[:1]),
+            identities=(np.array([7, 8, 9]),) * 2 + (None, np.array([7])),
+            counted_in=np.ones((100, 200), bool),
+        )
+        found = dataset.brought_back(np.array([1]), self.MOVED, (200, 100))
+        np.testing.assert_allclose(found.boxes[1], [[20, 20, 10, 20], [130, 40, 20, 20]])
+        assert found.identities[1].tolist() == [7, 9]  # who is out of the picture was not seen
+        np.testing.assert_array_equal(found.counts, [2, 2, NAN, 1])
+
+    def test_a_turned_box_is_as_large_as_before(self):
+        turned = np.vstack([cv2.getRotationMatrix2D((100, 50), 10.0, 1.0), (0, 0, 1)])
+        shares = np.diag([1 / 200, 1 / 100, 1])
+        moved = shares @ turned @ np.linalg.inv(shares)
+        dataset = self.dataset(boxes=(np.array([[90.0, 30, 20, 40]]),) * 4)
+        found = dataset.brought_back(np.array([0]), moved[None], (200, 100))
+        np.testing.assert_allclose(found.boxes[0], [[90, 30, 20, 40]])
+
+    def test_nothing_changes_where_no_camera_was_moved(self):
+        dataset = self.dataset(points=(None,) * 4)
+        assert dataset.brought_back(np.arange(4), np.full((4, 3, 3), NAN), (200, 100)) is dataset
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,8 @@ class Dataset:
         Name of the footage of each row, where they are of several; else empty.
     missing : tuple of int
         Numbers of labelled frames whose image is missing, and which are no row.
+    counted_in : (H, W) bool or None
+        Region of interest in which points or boxes are counted; None where counts are given.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     recordings: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
+    counted_in: np.ndarray | None = None
 
     def open_footage(self) -> VideoSource:
         """The source, opened; VideoError when it cannot be read."""
@@ -88,6 +91,49 @@ class Dataset:
         if boxes is not None:
             boxes = boxes[boxes_inside(boxes, roi)]
         return points, boxes
+
+    def brought_back(self, rows: np.ndarray, moved: np.ndarray, size_wh: tuple[int, int]) -> "Dataset":
+        """The data set as of a camera that was not moved: points and boxes are where they were in its place,
+        and counted there where they are counted.
+
+        Parameters
+        ----------
+        rows : (k,) int
+            Some rows, ascending. Others are taken to show the scene where the one before them does.
+        moved : (k, 3, 3) float64
+            Homographies from places of the scene to those in the frames of the rows, in shares of width and
+            height; NaN where the frame is in its place.
+        size_wh : (int, int)
+            Width and height of the frames, pixels.
+        """
+        if not np.isfinite(moved).any():
+            return self
+        counts = self.counts.copy()
+        points, boxes, identities = (one and list(one) for one in (self.points, self.boxes, self.identities))
+        frame = np.ones(size_wh[::-1], bool)
+        for row in range(len(counts)):
+            its = moved[max(0, np.searchsorted(rows, row, side="right") - 1)]
+            if not np.isfinite(its).all():
+                continue
+            back = _back(its, size_wh)
+            if points is not None and points[row] is not None:
+                points[row] = _mapped(points[row], back)
+                if self.counted_in is not None:
+                    counts[row] = points_inside(points[row], self.counted_in).sum()
+            if boxes is not None and boxes[row] is not None:
+                is_shown = boxes_inside(boxes[row], frame)  # MOT ground truth may go on beyond
+                boxes[row] = _mapped_boxes(boxes[row][is_shown], back)
+                if identities is not None:
+                    identities[row] = identities[row][is_shown]
+                if self.counted_in is not None:
+                    counts[row] = boxes_inside(boxes[row], self.counted_in).sum()
+        return replace(
+            self,
+            counts=counts,
+            points=points and tuple(points),
+            boxes=boxes and tuple(boxes),
+            identities=identities and tuple(identities),
+        )
 
     def digest_of_people(self) -> str:
         """What tells these dots or boxes from others."""
@@ -139,6 +185,29 @@ def _ranges(frames: str | Sequence[int]) -> list[tuple[int, int]]:
         raise DatasetError(f"expected the numbers of frames, found {wrong[0]!r}; of a mask, give those where "
                            "it is true")
     return [(k, k) for k in frames]
+
+
+def _back(moved: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
+    """(3, 3) float64: from places in a frame, pixels, to those of the scene, as `Dataset.brought_back`."""
+    pixels = np.diag([*size_wh, 1.0])
+    return pixels @ np.linalg.inv(moved) @ np.linalg.inv(pixels)
+
+
+def _mapped(places: np.ndarray, homography: np.ndarray) -> np.ndarray:
+    """Places (k, 2) where a homography (3, 3) has them."""
+    found = np.column_stack([places, np.ones(len(places))]) @ homography.T
+    return found[:, :2] / found[:, 2:]
+
+
+def _mapped_boxes(boxes: np.ndarray, homography: np.ndarray) -> np.ndarray:
+    """Boxes (k, 4), upright again, around where a homography (3, 3) has their centres, and of the size that
+    it gives them there."""
+    centres, sizes = box_centres(boxes), boxes[:, 2:]
+    sides = [
+        [_mapped(centres + sign * sizes * axis / 2, homography) for sign in (-1, 1)] for axis in np.eye(2)
+    ]
+    sizes = np.column_stack([np.linalg.norm(end - start, axis=1) for start, end in sides])
+    return np.hstack([_mapped(centres, homography) - sizes / 2, sizes])
 
 
 def box_centres(boxes: np.ndarray) -> np.ndarray:

@@ -99,7 +99,7 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
     last = max(labels)
     info, length = _footage(path, last, f"{labels_path}, line {min(labels[last].values())}", fps)
     width, height = info.size_wh
-    roi = None if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    roi = _region(roi_scene, info)
     places = [dot for dots in labels.values() for dot in dots if dot is not None]
     if len(places) > 1 and np.min(places) >= -0.5 and np.max(places) <= 1:
         raise DatasetError(f"{labels_path}: expected dots in pixels of frames of {width}x{height}, found no "
@@ -113,14 +113,14 @@ def _load_dotted_video(path: str | Path, labels_path: Path,
                                    "they are")
         heads = np.array([dot for dot in dots if dot is not None], np.float64).reshape(-1, 2) + 0.5
         points[frame] = np.minimum(heads, np.nextafter([width, height], 0))
-        counts[frame] = len(heads) if roi is None else points_inside(points[frame], roi).sum()
+        counts[frame] = points_inside(points[frame], roi).sum()
     notes = _notes_on(info)
     outside = len(places) - int(np.nansum(counts))
     if 2 * outside > len(places):
         notes.append(f"{labels_path}: {outside} of {len(places)} dots lie outside the region of interest and "
                      "are not counted; check that dots and region are of this footage")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
-                   fps=fps, points=tuple(points), notes=tuple(notes))
+                   fps=fps, points=tuple(points), notes=tuple(notes), counted_in=roi)
 
 
 def _read_dots(path: Path, rows: Iterable[tuple[int, dict[str, str]]]
@@ -163,7 +163,7 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     notes += _notes_on(info)
     _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
     frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}
-    roi = np.ones(info.size_wh[::-1], bool) if roi_scene is None else roi_scene.fitted(info.size_wh).roi
+    roi = _region(roi_scene, info)
     counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
     ignored = 0
     for frame in frames:
@@ -176,7 +176,13 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     if ignored:
         notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
-                   fps=fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes))
+                   fps=fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes),
+                   counted_in=roi)
+
+
+def _region(roi_scene: Scene | None, info: SourceInfo) -> np.ndarray:
+    """(H, W) bool: where people count; everywhere without a scene."""
+    return np.ones(info.size_wh[::-1], bool) if roi_scene is None else roi_scene.fitted(info.size_wh).roi
 
 
 def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, ...]]]]:

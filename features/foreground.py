@@ -42,8 +42,8 @@ LOOK_FRAMES = 10
 #: Counts are not to be relied on where noise adds more than so many grey levels to a difference.
 NOISY = 20.0
 #: Light is unsteady, and looked at in each frame, where a channel's gain differs by this share from that of
-#: the look before, or the light on the rows of the picture by this (root mean square).
-UNSTEADY_GAIN, UNSTEADY_ROWS = 0.12, 0.04
+#: the look before, or the light on the rows of the picture, or on its parts, by these (root mean square).
+UNSTEADY_GAIN, UNSTEADY_ROWS, UNSTEADY_PARTS = 0.12, 0.04, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,9 +498,18 @@ def _change_between(light: Light, former: Light) -> float:
 
 
 def _is_unsteady(light: Light, former: Light) -> bool:
-    """Whether a light is not that of the look before: lamps flicker, or a camera hunts for its exposure."""
-    rows = np.median(np.log(light.local / former.local), axis=1)
-    return _change_between(light, former) > UNSTEADY_GAIN or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
+    """Whether a light is not that of the look before: lamps flicker, a camera hunts for its exposure, or the
+    shadow of a cloud comes or goes. Who walks past changes it in single blocks."""
+    local = np.log(light.local / former.local)
+    return (
+        _change_between(light, former) > UNSTEADY_GAIN
+        or _root_mean_square(np.median(local, axis=1)) > UNSTEADY_ROWS
+        or _root_mean_square(cv2.medianBlur(local, 5)) > UNSTEADY_PARTS
+    )
+
+
+def _root_mean_square(values) -> float:
+    return np.sqrt(np.mean(values**2))
 
 
 def _is_noisy(light: Light) -> bool:

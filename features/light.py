@@ -213,7 +213,7 @@ class LightMeter:
         ratios = (brightness + DARK) / (np.ones(3, np.float32) @ (self._empty * told) + DARK)
         ratios = ratios.reshape(ROWS * COLUMNS, SAMPLES**2)
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
-        other = self._other_light(ratios, is_drift.sum(axis=1))
+        other = self._other_light(ratios, is_drift.sum(axis=1) < 0.5 * SAMPLES**2)
         if other is not None:
             ratios = ratios / other.reshape(-1, 1)
             is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
@@ -231,30 +231,33 @@ class LightMeter:
             local = local * other
         return local, other, noise, left
 
-    def _other_light(self, ratios, n_usable) -> np.ndarray | None:
-        """By which factor (ROWS, COLUMNS) blocks of these ratios (ROWS * COLUMNS, n), so many of each of a
-        drift, are brighter where a lamp went out or a shadow fell; None where nowhere."""
-        far = np.flatnonzero(n_usable < 0.5 * SAMPLES**2)
-        least = _LEAST_REGION * len(ratios)
-        if len(far) < least:
+    def _other_light(self, ratios, is_far) -> np.ndarray | None:
+        """By which factor (ROWS, COLUMNS) blocks of these ratios (ROWS * COLUMNS, n) are brighter where a
+        lamp went out or a shadow fell; None where nowhere. `is_far`: which are beyond a drift
+        (ROWS * COLUMNS,); half as far, they belong to such light beside."""
+        if not is_far.any():
             return None
-        middles = np.maximum(medians(ratios[far])[:, None], np.float32(_LEAST_GAIN))
-        deviations = ratios[far] / middles - 1
+        least = _LEAST_REGION * len(ratios)
+        middles = np.maximum(medians(ratios), np.float32(_LEAST_GAIN))
+        changed = np.flatnonzero(np.abs(middles - 1) > LARGEST_DRIFT / 2)
+        middles = middles[changed]
+        deviations = ratios[changed] / middles[:, None] - 1
         is_even = np.count_nonzero(np.abs(deviations) < _EVEN_WITHIN, axis=1) >= _EVEN_SHARE * SAMPLES**2
         even, other = np.zeros(len(ratios), np.uint8), np.ones(len(ratios), np.float32)
-        even[far[is_even]] = 1
+        even[changed[is_even]] = 1
         _, labels, stats, _ = cv2.connectedComponentsWithStats(even.reshape(ROWS, COLUMNS), connectivity=4)
-        labels = labels.ravel()[far]
+        labels = labels.ravel()[changed]
         for label in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= least) + 1:
             is_in = labels == label
-            levels = self._level[far[is_in]]
-            if _texture_left(levels, deviations[is_in]) > _PRESERVED:
-                other[far[is_in]] = middles[is_in, 0]
+            region = changed[is_in]
+            if is_far[region].any() and _texture_left(self._level[region], deviations[is_in]) > _PRESERVED:
+                other[region] = middles[is_in]
         if (other == 1).all():
             return None
-        around = cv2.medianBlur(other.reshape(ROWS, COLUMNS), 5).ravel()[far]
-        is_hidden = (around != 1) & (np.abs(other[far] / around - 1) > LARGEST_DRIFT)
-        other[far[is_hidden]] = around[is_hidden]  # people who fill blocks stand in their neighbours' light
+        around = cv2.medianBlur(other.reshape(ROWS, COLUMNS), 5).ravel()[changed]
+        is_hidden = (around != 1) & (np.abs(other[changed] / around - 1) > LARGEST_DRIFT)
+        # people who fill blocks stand in their neighbours' light
+        other[changed[is_hidden]] = around[is_hidden]
         return other.reshape(ROWS, COLUMNS)
 
 

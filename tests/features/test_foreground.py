@@ -634,6 +634,24 @@ class TestLight:
         assert overlap(found[-1].mask, people[0] | people[1]) > 0.7
         assert segmenter.apply(camera(gain=lamp)).mask.mean() < 0.02
 
+    @pytest.mark.parametrize("any_scene", [True, False])
+    @pytest.mark.parametrize("seconds", [10, 20])
+    def test_a_clouds_shadow_is_followed_while_it_comes_and_goes(self, seconds, any_scene):
+        camera, person = Camera(), person_mask(100, 100)
+        segmenter = Segmenter(HIGH, ROI, any_scene)
+        segmenter.learn([camera() for _ in range(20)])
+        across = (np.arange(WIDTH)[None, :, None] + 0.4 * np.arange(HEIGHT)[:, None, None]) / WIDTH
+        masks, overlaps = [], []
+        for k in range(round(2 * seconds * HIGH)):
+            begin, end = (1.5 * (k / HIGH - 1 - past) / seconds - 0.2 for past in (0, 0.6 * seconds))
+            shade = [1 / (1 + np.exp(np.clip(15 * (across - edge), -50, 50))) for edge in (begin, end)]
+            cloud = 1 - 0.4 * (shade[0] - shade[1])
+            found = segmenter.apply(camera(person, gain=cloud))
+            overlaps.append(overlap(found.mask, person))
+            masks.append((found.mask & ~person).mean())
+        assert max(masks) < 0.05
+        assert np.mean(overlaps) > 0.75
+
     def test_a_crowd_in_dark_clothes_is_no_lack_of_light(self, empty_scene):
         segmenter, camera = empty_scene(HIGH)
         crowd = np.any([person_mask(x, 110, 100) for x in range(90, 170, 8)], axis=0)

@@ -62,6 +62,16 @@ class TestMeter:
         assert (np.abs(light.other[:, -5:] - gain) < 0.1).all()
         assert np.abs(light.evened_out(frame)[:, -50:] - seen()[:, -50:].astype(int)).mean() < 3
 
+    @pytest.mark.parametrize("width", [10, 20, 40])
+    def test_what_is_beyond_a_drift_at_the_edge_of_a_drift_is_light_too(self, meter, width):
+        """However few blocks of the shadow of a cloud are so dark that people might hide them."""
+        field = np.ones((HEIGHT, WIDTH, 1))
+        field[:, -80:] = 0.82
+        field[:60, -width:] = 0.65
+        frame = seen(field)
+        evened = meter.measure(frame).evened_out(frame).astype(int)
+        assert np.abs(evened[:55, -width:] - seen()[:55, -width:]).mean() < 6
+
     @pytest.mark.parametrize("noise", [0, 2])
     @pytest.mark.parametrize("level", [35, 220])
     def test_what_hides_as_large_a_part_is_no_light(self, meter, level, noise):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from .images import largest_difference, medians, noise_of, percentile_of
+from .images import largest_difference, noise_of, percentile_of
+from .light import LightMeter
 from .shadows import is_shadow_at
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
@@ -226,8 +227,8 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
 def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     """By how much the frames of a fixed camera differ from their median, noise and soft shadows removed.
 
-    Each channel of a frame is first divided by its median ratio to the median frame, which removes changes of
-    the light over the whole frame. Where a pixel shows people more than half of the time, they become its
+    Each frame is first seen in the light of the median frame (`features.light`): lamps, clouds and exposure
+    hide people, or look like them. Where a pixel shows people more than half of the time, they become its
     background.
 
     Parameters
@@ -241,14 +242,10 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         of the pixel's noise, which is taken from the lower quartile of its differences.
     """
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
-    coarse = [frame[::4, ::4].reshape(-1, 3).T for frame in frames_bgr]
-    usual = (percentile_of(coarse[::step], 50) + 4).astype(np.float32)
-    gains = [medians((pixels + np.float32(4)) / usual) for pixels in coarse]
-    levels = np.arange(256)[:, None]
+    meter = LightMeter(percentile_of(frames_bgr[::step], 50).astype(np.uint8))
 
     def evened(number: int) -> np.ndarray:
-        values = np.clip(np.rint(levels / gains[number]), 0, 255).astype(np.uint8)
-        return cv2.LUT(frames_bgr[number], values[None])
+        return meter.measure(frames_bgr[number]).evened_out(frames_bgr[number])
 
     some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
     background, noise = _still_scene(list(some.values()))

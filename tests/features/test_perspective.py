@@ -360,15 +360,26 @@ class TestEstimateHeightLine:
         assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.1
         assert estimate.reliability > 0.6
 
+    def test_finds_the_line_while_the_shadows_of_clouds_pass(self):
+        frames = list(walking_frames(0.3, 10.0, 40, np.random.default_rng(6), colours=(60, 110)))
+        across = np.arange(SIZE[0])[:, None] / SIZE[0]
+        for k, frame in enumerate(frames):
+            shade = 1 / (1 + np.exp(-6 * np.sin(2 * np.pi * (0.7 * across - k / 15))))
+            frames[k] = np.rint(frame * (1 - 0.45 * shade)).astype(np.uint8)
+        estimate = estimate_height_line(frames)
+        assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.1
+        assert estimate.reliability > 0.8
+
     def test_finds_the_line_of_people_who_hardly_stand_out(self):
         frames = list(walking_frames(0.3, 10.0, 40, np.random.default_rng(6), colours=(165, 175)))
         estimate = estimate_height_line(frames)
         assert worst_error(estimate, 0.3, 10.0, np.array([110.0, 220.0])) < 0.15
         assert estimate.reliability > 0.5
 
-    def test_finds_the_line_of_people_who_are_reflected_on_the_ground(self):
+    @pytest.mark.parametrize("seed", [8, 10])
+    def test_finds_the_line_of_people_who_are_reflected_on_the_ground(self, seed):
         frames = list(
-            walking_frames(0.2, 10.0, 40, np.random.default_rng(6), reflection=(170, 174, 178))
+            walking_frames(0.2, 10.0, 40, np.random.default_rng(seed), reflection=(170, 174, 178))
         )
         estimate = estimate_height_line(frames)
         assert worst_error(estimate, 0.2, 10.0, np.array([110.0, 180.0])) < 0.15

@@ -25,15 +25,12 @@ def training_report(training: Training, model_path: str) -> list[str]:
     removed = training.removed
     biases = " ".join(f"{bias:+.2f}" for bias in training.block_biases)
     unused = training.n_unlabelled and not training.setting.takes_unlabelled
-    labels = [count for learnt in training.model.facts["labels"] for count in learnt.values()]
-    n_labels = len(labels)
-    for one in removed:
-        labels.remove(one.label)
+    fewest, most = training.kept_range
     without = f" without {plural(len(removed), 'pruned label')}" if removed else ""
     directions = training.directions
     unlabelled = f"{training.n_unlabelled} unlabelled frames{' (not used)' if unused else ''}"
     return [
-        f"{model_path}: trained on {n_labels} labelled ({min(labels):g} to {max(labels):g} people) "
+        f"{model_path}: trained on {training.metrics.n} labelled ({fewest:g} to {most:g} people) "
         f"and {unlabelled}{_of_recordings(training)} in {training.seconds:.1f} s",
         *_lost(training.n_lost_labels),
         f"cross-validation on {len(training.block_biases)} blocks{without}: {_metrics(training.kept)}",

@@ -113,6 +113,8 @@ class Training:
         Of the cells' regressions, whose sum is mixed with the whole's count; None without dots or boxes,
         or where they did not lower the error.
     removed : tuple of RemovedLabel
+    kept_range : (float, float)
+        The fewest and the most people of a label that was not pruned.
     is_local : bool
         Whether all labels `lie_in_one_stretch` of the one recording, as far as that is known.
     seconds : float
@@ -133,6 +135,7 @@ class Training:
     n_averaged: int
     local: HuberLossSetting | None
     removed: tuple[RemovedLabel, ...]
+    kept_range: tuple[float, float]
     is_local: bool
     seconds: float
     n_lost_labels: int
@@ -317,6 +320,7 @@ def train(
         n_averaged=best.n_averaged,
         local=best.local,
         removed=fitting.removed(fitted, best.predictions),
+        kept_range=(float(fitting.labels[is_kept].min()), float(fitting.labels[is_kept].max())),
         is_local=len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost,

@@ -1,5 +1,6 @@
 """Several recordings of one camera, learnt from together."""
 
+import re
 import shutil
 from dataclasses import replace
 
@@ -291,6 +292,21 @@ class TestKnocked:
         corrected = recalibrate(chosen[1], model)
         assert corrected.before.mae == evaluation.metrics.mae
         assert evaluate(chosen[1], corrected.model).is_learnt
+
+    def test_a_pruned_label_is_told_as_it_was_counted_in_its_place(self, scene, knocked):
+        """Which no frame need have where it was labelled."""
+        chosen, _ = knocked
+        beyond = np.column_stack([np.linspace(60, 180, 13), np.full(13, 157)])  # in place, 9 pixels lower
+        points, counts = list(chosen[1].points), chosen[1].counts.copy()
+        points[20] = np.vstack([points[20], beyond, beyond[:9] - (0, 60)])
+        counts[20] += 22
+        odd = replace(chosen[1], points=tuple(points), counts=counts)
+        training = train([chosen[0], odd], scene=scene)
+        [label] = [one for one in training.removed if one.number == 20 and one.recording == odd.name]
+        assert label.label < counts[20] - 8
+        most = max([*chosen[0].counts, *chosen[1].counts]) + 2
+        report = training_report(training, "m.npz")[0]
+        assert float(re.search(r"80 labelled \(\d+ to (\d+) people\)", report)[1]) <= most
 
     def test_within_a_recording(self, scene, days, tmp_path):
         is_knocked = np.arange(40) >= 25

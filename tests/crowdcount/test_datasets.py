@@ -99,6 +99,18 @@ class TestBroughtBack:
         dataset = self.dataset(points=(None,) * 4)
         assert dataset.brought_back(np.arange(4), np.full((4, 3, 3), NAN), (200, 100)) is dataset
 
+    def test_nothing_changes_where_nobody_tells_where_people_are(self):
+        dataset = self.dataset()
+        assert dataset.brought_back(np.array([0]), self.MOVED, (200, 100)) is dataset
+
+    def test_frames_before_the_first_are_seen_as_that(self):
+        nobody = np.empty((0, 4))
+        dataset = self.dataset(boxes=(np.array([[30.0, 40, 15, 30]]), nobody, None, nobody))
+        moved = np.concatenate([self.MOVED, np.full((1, 3, 3), NAN)])
+        found = dataset.brought_back(np.array([1, 3]), moved, (200, 100))
+        np.testing.assert_allclose(found.boxes[0], [[20, 20, 10, 20]])
+        assert [None if one is None else one.shape for one in found.boxes[1:]] == [(0, 4), None, (0, 4)]
+
 
 @pytest.fixture
 def mall(tmp_path):

@@ -99,30 +99,33 @@ class Dataset:
         Parameters
         ----------
         rows : (k,) int
-            Some rows, ascending. Others are taken to show the scene where the one before them does.
+            Some rows, ascending. Others are taken to show the scene where the one before them does, or the
+            first.
         moved : (k, 3, 3) float64
             Homographies from places of the scene to those in the frames of the rows, in shares of width and
             height; NaN where the frame is in its place.
         size_wh : (int, int)
             Width and height of the frames, pixels.
         """
-        if not np.isfinite(moved).any():
+        if self.points is None and self.boxes is None:
+            return self
+        back = _back(moved, size_wh)
+        is_moved = np.isfinite(back).all(axis=(1, 2))
+        if not is_moved.any():
             return self
         counts = self.counts.copy()
         points, boxes, identities = (one and list(one) for one in (self.points, self.boxes, self.identities))
         frame = np.ones(size_wh[::-1], bool)
-        for row in range(len(counts)):
-            its = moved[max(0, np.searchsorted(rows, row, side="right") - 1)]
-            if not np.isfinite(its).all():
-                continue
-            back = _back(its, size_wh)
+        seen_in = np.maximum(np.searchsorted(rows, np.arange(len(counts)), side="right") - 1, 0)
+        for row in np.flatnonzero(is_moved[seen_in]):
+            its = back[seen_in[row]]
             if points is not None and points[row] is not None:
-                points[row] = _mapped(points[row], back)
+                points[row] = _mapped(points[row], its)
                 if self.counted_in is not None:
                     counts[row] = points_inside(points[row], self.counted_in).sum()
             if boxes is not None and boxes[row] is not None:
                 is_shown = boxes_inside(boxes[row], frame)  # MOT ground truth may go on beyond
-                boxes[row] = _mapped_boxes(boxes[row][is_shown], back)
+                boxes[row] = _mapped_boxes(boxes[row][is_shown], its)
                 if identities is not None:
                     identities[row] = identities[row][is_shown]
                 if self.counted_in is not None:
@@ -188,7 +191,7 @@ def _ranges(frames: str | Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _back(moved: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
-    """(3, 3) float64: from places in a frame, pixels, to those of the scene, as `Dataset.brought_back`."""
+    """(k, 3, 3) float64: from places in frames, pixels, to those of the scene, as `Dataset.brought_back`."""
     pixels = np.diag([*size_wh, 1.0])
     return pixels @ np.linalg.inv(moved) @ np.linalg.inv(pixels)
 

@@ -88,7 +88,7 @@ class Terminal:
         if n_learning and n_learning + summary.flags.get("undecodable", 0) == summary.frames:
             self.say("  the empty scene cannot be told from people in so few frames: give more, or a model "
                      "of this camera (-m)")  # fmt: skip
-        elif self._scene_is_learnt and summary.peak is not None and summary.peak.count < _SOMEBODY:
+        elif self._scene_is_learnt and _showed_nobody(summary):
             self.say("  nobody was seen to come or go; who stands or sits still from beginning to end is "
                      "taken for a part of the empty scene")  # fmt: skip
         if summary.expected is not None:
@@ -138,6 +138,12 @@ def _progress_note(task, done: int, total: int | None, people: float | None) -> 
     if task.time_remaining is not None:
         notes.append(f"ETA {clock(task.time_remaining)}")
     return ", ".join(notes)
+
+
+def _showed_nobody(summary: CountSummary) -> bool:
+    """Whether nobody was counted in frames that show something."""
+    peak = summary.peak
+    return peak is not None and "blank" not in peak.flags and peak.count < _SOMEBODY
 
 
 def describe_model(model: CounterModel) -> str:

@@ -236,6 +236,14 @@ class TestCount:
         assert told not in run("still/ --fps 10 -m ../model.npz -o a.csv")[2]  # knows its empty scene
         assert told not in run("../street.avi")[2]
 
+    def test_of_footage_that_shows_nothing_nobody_is_told_to_stand_still(self, run, here):
+        (here / "black").mkdir()
+        for k in range(20):
+            cv2.imwrite(f"black/{k}.png", np.zeros((60, 80, 3), np.uint8))
+        stderr = run("black/ --fps 10")[2]
+        assert "frames flagged: blank 20" in stderr
+        assert "nobody was seen to come or go" not in stderr
+
     def test_a_file_of_unknown_rate_is_told_as_pictures_are(self, run, here):
         clip = write_video(here / "clock.avi", 20)
         patch_avi_header(clip, scale=1, rate=1000)

@@ -99,6 +99,13 @@ class TestBroughtBack:
         dataset = self.dataset(points=(None,) * 4)
         assert dataset.brought_back(np.arange(4), np.full((4, 3, 3), NAN), (200, 100)) is dataset
 
+    def test_a_label_that_is_left_out_does_not_come_back(self):
+        points, boxes = np.array([[30.0, 40.0]]), np.array([[30.0, 40, 15, 30]])
+        for people in ({"points": (points,) * 4}, {"boxes": (boxes,) * 4}):
+            dataset = self.dataset(**people, counted_in=np.ones((100, 200), bool))
+            found = dataset.brought_back(np.array([0]), self.MOVED, (200, 100))
+            np.testing.assert_array_equal(found.counts, [1, 1, NAN, 1])
+
     def test_nothing_changes_where_nobody_tells_where_people_are(self):
         dataset = self.dataset()
         assert dataset.brought_back(np.array([0]), self.MOVED, (200, 100)) is dataset

@@ -94,7 +94,7 @@ class Dataset:
 
     def brought_back(self, rows: np.ndarray, moved: np.ndarray, size_wh: tuple[int, int]) -> "Dataset":
         """The data set as of a camera that was not moved: points and boxes are where they were in its place,
-        and counted there where they are counted.
+        and counted there where they are counted; what is unlabelled stays so.
 
         Parameters
         ----------
@@ -114,6 +114,7 @@ class Dataset:
         if not is_moved.any():
             return self
         counts = self.counts.copy()
+        is_counted = np.isfinite(counts) & (self.counted_in is not None)
         points, boxes, identities = (one and list(one) for one in (self.points, self.boxes, self.identities))
         frame = np.ones(size_wh[::-1], bool)
         seen_in = np.maximum(np.searchsorted(rows, np.arange(len(counts)), side="right") - 1, 0)
@@ -121,14 +122,14 @@ class Dataset:
             its = back[seen_in[row]]
             if points is not None and points[row] is not None:
                 points[row] = _mapped(points[row], its)
-                if self.counted_in is not None:
+                if is_counted[row]:
                     counts[row] = points_inside(points[row], self.counted_in).sum()
             if boxes is not None and boxes[row] is not None:
                 is_shown = boxes_inside(boxes[row], frame)  # MOT ground truth may go on beyond
                 boxes[row] = _mapped_boxes(boxes[row][is_shown], its)
                 if identities is not None:
                     identities[row] = identities[row][is_shown]
-                if self.counted_in is not None:
+                if is_counted[row]:
                     counts[row] = boxes_inside(boxes[row], self.counted_in).sum()
         return replace(
             self,

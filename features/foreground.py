@@ -21,7 +21,7 @@ from .background import (
     median_of,
 )
 from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
-from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing
+from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing, unevenness
 from .rain import RainWatch
 
 #: Changed share of the scene beyond which the light has changed, not the people moved.
@@ -500,16 +500,13 @@ def _change_between(light: Light, former: Light) -> float:
 def _is_unsteady(light: Light, former: Light) -> bool:
     """Whether a light is not that of the look before: lamps flicker, a camera hunts for its exposure, or the
     shadow of a cloud comes or goes. Who walks past changes it in single blocks."""
-    local = np.log(light.local / former.local)
+    change = light.local / former.local
+    rows = np.median(np.log(change), axis=1)
     return (
         _change_between(light, former) > UNSTEADY_GAIN
-        or _root_mean_square(np.median(local, axis=1)) > UNSTEADY_ROWS
-        or _root_mean_square(cv2.medianBlur(local, 5)) > UNSTEADY_PARTS
+        or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
+        or unevenness(change) > UNSTEADY_PARTS
     )
-
-
-def _root_mean_square(values) -> float:
-    return np.sqrt(np.mean(values**2))
 
 
 def _is_noisy(light: Light) -> bool:

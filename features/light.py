@@ -276,6 +276,12 @@ def _texture_left(levels, deviations) -> float:
     return float((scene * frame).sum() / largest) if largest else 0.0
 
 
+def unevenness(local: np.ndarray) -> float:
+    """How much the light of the parts of a picture, (ROWS, COLUMNS) factors, differs from none: the root mean
+    square of its logarithm, without single blocks, which people change."""
+    return float(np.sqrt(np.mean(cv2.medianBlur(np.log(local), 5) ** 2)))
+
+
 def shows_nothing(image_bgr: np.ndarray) -> bool:
     """Whether an image (H, W, 3) uint8 is of one colour, dark or saturated in a channel: black, white, or the
     blue of a lost signal. The dark has some contrast, and an even floor does show something."""

@@ -6,13 +6,13 @@ middle of the first row of pixels, in pixels.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 
-from .images import largest_difference, noise_of, percentile_of
-from .light import LightMeter
+from .images import largest_difference, medians, noise_of, percentile_of
+from .light import LightMeter, unevenness
 from .shadows import is_shadow_at
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
@@ -43,6 +43,9 @@ _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
 _EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.18, 0.08
 _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
 _LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk
+#: Light is of parts of the frame where its `unevenness` is above this; below, people and what they are
+#: reflected in would be evened out too.
+_LOCAL_LIGHT = 0.04
 _LEARNING_FRAMES = 40
 _LINES_AT_ONCE = 32
 # What makes a pixel moving, in grey levels: more than 4 standard deviations of its noise, and than this. Low
@@ -227,9 +230,10 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
 def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     """By how much the frames of a fixed camera differ from their median, noise and soft shadows removed.
 
-    Each frame is first seen in the light of the median frame (`features.light`): lamps, clouds and exposure
-    hide people, or look like them. Where a pixel shows people more than half of the time, they become its
-    background.
+    Each channel of a frame is first divided by its median ratio to the median frame, which removes changes of
+    the light over the whole frame; or each part by its own (`features.light`), where these differ much: lamps
+    that flicker and clouds hide people, or look like them. Where a pixel shows people more than half of the
+    time, they become its background.
 
     Parameters
     ----------
@@ -242,16 +246,31 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         of the pixel's noise, which is taken from the lower quartile of its differences.
     """
     step = -(-len(frames_bgr) // _LEARNING_FRAMES)
-    meter = LightMeter(percentile_of(frames_bgr[::step], 50).astype(np.uint8))
+    coarse = [frame[::4, ::4] for frame in frames_bgr]
+    median = percentile_of(coarse[::step], 50)
+    usual = (_channels(median) + 4).astype(np.float32)
+    gains = [medians((_channels(image) + np.float32(4)) / usual) for image in coarse]
+    meter = LightMeter(median.astype(np.uint8))
+    scene_bgr = cv2.resize(meter.reference_bgr, frames_bgr[0].shape[1::-1])
+    levels = np.arange(256)[:, None]
 
     def evened(number: int) -> np.ndarray:
-        return meter.measure(frames_bgr[number]).evened_out(frames_bgr[number])
+        light = meter.measure(coarse[number])
+        if unevenness(light.local) > _LOCAL_LIGHT:
+            return replace(light, empty_bgr=scene_bgr).evened_out(frames_bgr[number])
+        values = np.clip(np.rint(levels / gains[number]), 0, 255).astype(np.uint8)
+        return cv2.LUT(frames_bgr[number], values[None])
 
     some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
     background, noise = _still_scene(list(some.values()))
     # the others one by one, and these given up meanwhile: all of them at once would fill the memory
     frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))
     return [_moving(frame, background, noise) for frame in frames]
+
+
+def _channels(image) -> np.ndarray:
+    """(3, n): the channels of an image (H, W, 3)."""
+    return image.reshape(-1, 3).T
 
 
 def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:

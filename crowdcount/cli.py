@@ -82,6 +82,17 @@ class _CommandLine(click.Group):
             advice = f"did you mean {near[0]!r}?" if near else "crowdcount --help lists the commands"
             raise click.UsageError(f"there is neither a file nor a command {word!r}; {advice}", ctx)
 
+    def _tell_whose(self, error: click.NoSuchOption) -> None:
+        """Say which commands take the option that one does not, and how a scene gets to this one."""
+        name = error.option_name
+        takers = [one for one, command in self.commands.items() if _takes(command, name)]
+        if not takers:
+            return
+        error.possibilities = None
+        error.message = f"No such option {name!r}, which is for crowdcount {', '.join(takers)}"
+        if takers == ["scene"] and error.ctx is not None and _takes(error.ctx.command, "--scene"):
+            error.message += ": that writes a file for --scene"
+
     def invoke(self, ctx: click.Context) -> object:
         try:
             with INTERRUPTS:
@@ -96,6 +107,9 @@ class _CommandLine(click.Group):
         except click.BadParameter as error:
             if error.ctx and error.param and _is_of_environment(error.ctx, error.param):
                 error.message += f" (in the environment variable {error.param.envvar})"
+            raise
+        except click.NoSuchOption as error:
+            self._tell_whose(error)
             raise
         except CrowdCountError as error:
             complain(error)
@@ -113,6 +127,10 @@ class _CommandLine(click.Group):
                 raise
             complain("the memory is not enough; free some, or work on fewer frames or smaller pictures")
             ctx.exit(FAILED)
+
+
+def _takes(command: click.Command, option: str) -> bool:
+    return any(option in one.opts for one in command.params)
 
 
 def _is_of_environment(ctx: click.Context, option: click.Parameter) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import cv2
 import numpy as np
 
+from features.camera import mapped
 from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
@@ -263,7 +264,7 @@ def _rows_as_seen(rows: np.ndarray, moved: np.ndarray | None, height: int) -> np
     if moved is None:
         return rows
     middle = np.column_stack([np.full(len(rows), 0.5), rows / height])
-    return np.clip(height * cv2.perspectiveTransform(middle[None], moved)[0, :, 1], 0, height)
+    return np.clip(height * mapped(middle, moved)[:, 1], 0, height)
 
 
 def is_short(found: float, stated: float) -> bool:

@@ -100,10 +100,21 @@ class Registration:
         return shares @ self.homography @ np.linalg.inv(shares)
 
 
+def stacked(moves: Iterable[np.ndarray | None]) -> np.ndarray:
+    """`Registration.moved` of frames, None in its place, as (n, 3, 3) float64, NaN in its place."""
+    return np.stack([np.full((3, 3), np.nan) if moved is None else moved for moved in moves])
+
+
+def mapped(places: np.ndarray, homography: np.ndarray) -> np.ndarray:
+    """Places (n, 2), of which there may be none, where a homography (3, 3) has them."""
+    found = np.column_stack([places, np.ones(len(places))]) @ homography.T
+    return found[:, :2] / found[:, 2:]
+
+
 def as_seen(mask: np.ndarray, moved: np.ndarray | None) -> np.ndarray:
     """A mask (H, W) bool of a view, at any size, where it is in frames as `Registration.moved` tells; as it
-    is for None."""
-    if moved is None:
+    is for None or NaN."""
+    if moved is None or np.isnan(moved).any():
         return mask
     shares = _shares(mask.shape)
     homography = np.linalg.inv(shares) @ moved @ shares

@@ -64,8 +64,7 @@ class Audit:
 
     def region_in(self, number: int) -> np.ndarray:
         """The region of interest (H, W) bool of footage, where a frame with a label shows it."""
-        moved = None if self.moved is None else self.moved[self.numbers == number][0]
-        return as_seen(self.scene.roi, None if moved is None or np.isnan(moved).any() else moved)
+        return as_seen(self.scene.roi, None if self.moved is None else self.moved[self.numbers == number][0])
 
     @property
     def verdict(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import binary_dilation
 
+from features.camera import stacked
 from features.motion import LOW_RATE_FPS
 from models import Copies
 
@@ -365,7 +366,6 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
-    in_place = np.full((3, 3), np.nan)
     found, copies, n_of_other_shape = [], {}, 0
     done, total = 0, sum(len(part.kept) + part.end - part.start.frame for part in parts)
 
@@ -398,8 +398,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     n_of_other_shape += int(wanted[frame.index])
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
-                    moved = in_place if measured.moved is None else measured.moved
-                    seen = (moved, measured.features, measured.directed)
+                    seen = (measured.moved, measured.features, measured.directed)
                     found.append((frame.index, frame.time_s, is_due, *seen))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
@@ -416,7 +415,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
         "rows": np.array(rows, np.int64),
         "times_s": np.array(times_s),
         "estimated": np.array(estimated),
-        "moved": np.stack(moved),
+        "moved": stacked(moved),
         "features": np.stack(features),
     }
     known = next((one for one in directed if one is not None), None)

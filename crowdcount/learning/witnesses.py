@@ -6,6 +6,7 @@ from copy import deepcopy
 import numpy as np
 
 from features.background import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
+from features.camera import stacked
 from features.light import LightMeter
 
 from ..pipeline import Pipeline
@@ -73,8 +74,7 @@ def behind_people(
             frames.append(meter.measure(image).evened_out(image))
     if len(frames) < FEWEST_FREE:
         return None
-    in_place = np.full((3, 3), np.nan)
-    moved = np.stack([in_place if one is None else one.moved for one in places.values()])
+    moved = stacked(None if one is None else one.moved for one in places.values())
     dataset = dataset.brought_back(np.array(list(places)), moved, scene.size_wh)
     bodies = [body_centres(dataset, row, scene) for row in places]
     hidden = np.stack([_hidden_by(*one, scene, pipeline.size_wh) for one in bodies])

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from features.camera import mapped
+
 from ...errors import DatasetError
 from ...video import VideoSource, open_source
 
@@ -121,7 +123,7 @@ class Dataset:
         for row in np.flatnonzero(is_moved[seen_in]):
             its = back[seen_in[row]]
             if points is not None and points[row] is not None:
-                points[row] = _mapped(points[row], its)
+                points[row] = mapped(points[row], its)
                 if is_counted[row]:
                     counts[row] = points_inside(points[row], self.counted_in).sum()
             if boxes is not None and boxes[row] is not None:
@@ -197,21 +199,15 @@ def _back(moved: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
     return pixels @ np.linalg.inv(moved) @ np.linalg.inv(pixels)
 
 
-def _mapped(places: np.ndarray, homography: np.ndarray) -> np.ndarray:
-    """Places (k, 2) where a homography (3, 3) has them."""
-    found = np.column_stack([places, np.ones(len(places))]) @ homography.T
-    return found[:, :2] / found[:, 2:]
-
-
 def _mapped_boxes(boxes: np.ndarray, homography: np.ndarray) -> np.ndarray:
     """Boxes (k, 4), upright again, around where a homography (3, 3) has their centres, and of the size that
     it gives them there."""
     centres, sizes = box_centres(boxes), boxes[:, 2:]
     sides = [
-        [_mapped(centres + sign * sizes * axis / 2, homography) for sign in (-1, 1)] for axis in np.eye(2)
+        [mapped(centres + sign * sizes * axis / 2, homography) for sign in (-1, 1)] for axis in np.eye(2)
     ]
     sizes = np.column_stack([np.linalg.norm(end - start, axis=1) for start, end in sides])
-    return np.hstack([_mapped(centres, homography) - sizes / 2, sizes])
+    return np.hstack([mapped(centres, homography) - sizes / 2, sizes])
 
 
 def box_centres(boxes: np.ndarray) -> np.ndarray:

@@ -42,6 +42,10 @@ _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
 # line, 0.26 to 0.7 of those of real footage. Trust grows from the first on as 1 − exp(−excess / the second).
 _EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.18, 0.08
 _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
+# and with that of the places where they are seen, as 1 − exp(−(number / this)²): leaves and screens move where
+# they are, in 1 to 4 places, people through 8 and more. Feet so many heights apart are in two.
+_FEW_PLACES, _PLACE = 5.0, 0.25
+_COMPARED_BLOBS = 300  # at a threshold, to tell in how many places they are
 _LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk
 #: Light is of parts of the frame where its `unevenness` is above this; below, people and what they are
 #: reflected in would be evened out too.
@@ -184,8 +188,9 @@ class HeightEstimate:
         Range of heights in pixels in which people were seen, with a margin.
     reliability : float
         Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
-        were seen, times the trust in the line, which grows with the number of whole people and their share
-        of the blobs, and falls with the share of blobs that lie. 0 when the line is the typical one.
+        were seen, times the trust in the line, which grows with the number of whole people, that of the
+        places where they are seen, and their share of the blobs, and falls with the share of blobs that lie.
+        0 when the line is the typical one.
     """
 
     slope: float
@@ -304,7 +309,7 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
 
     Parameters
     ----------
-    blob_sets : sequence of (n, 3) float64, pixels
+    blob_sets : sequence of (n, 4) float64, pixels
         For each threshold the blobs of `moving_blobs` in frames spread over the footage. Cut people do not
         count: a median background, to which people who stop do not belong, serves better than an adaptive
         one.
@@ -328,6 +333,9 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     probability = _person_probability(_log_ratio(best, blobs, reference_row, frame_height), blobs)
     whole = weights * probability
     n_people = shares @ probability
+    n_places = np.average(
+        [_n_places(best, blobs, reference_row, frame_height) for blobs in upright], weights=areas
+    )
     beyond_chance = (whole - _EXPLAINED_BY_CHANCE * weights) * blobs[:, 1]
     rows = _weighted_quantiles(blobs[:, 0], beyond_chance, [0.02, 0.1, 0.5, 0.9, 0.98])
     found_heights = _heights(best, rows, reference_row, frame_height)
@@ -341,6 +349,7 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     trust = (
         -np.expm1(-explained / _EXPLAINED_SCALE)
         * -np.expm1(-n_people / _FEW_PEOPLE)
+        * -np.expm1(-((n_places / _FEW_PLACES) ** 2))
         * np.exp(-0.5 * (lying / _LYING_SCALE) ** 2)
     )
     reliability = trust * posterior[agrees].sum() / posterior.sum()
@@ -361,8 +370,8 @@ def moving_blobs(mask) -> np.ndarray:
 
     Returns
     -------
-    (n, 3) float64, pixels
-        Row of the feet (the lower edge of the lowest pixel), height, width.
+    (n, 4) float64, pixels
+        Row of the feet (the lower edge of the lowest pixel), height, width, column of the centre.
     """
     height, width = mask.shape
     close = 2 * round(0.0075 * height) + 1  # joins heads to bodies, less than the gap between people
@@ -372,14 +381,25 @@ def moving_blobs(mask) -> np.ndarray:
     x, y, w, h = np.array([cv2.boundingRect(contours[k]) for k in outer], int).reshape(-1, 4).T
     whole = (x > 0) & (y > 0) & (x + w < width) & (y + h < height)
     large = np.maximum(w, h) >= SMALLEST_PERSON * height
-    return np.column_stack([y + h, h, w])[whole & large].astype(np.float64)
+    return np.column_stack([y + h, h, w, x + w / 2])[whole & large]
 
 
 def _upright(blobs, frame_height):
     """The blobs that may be one standing person, by size and shape."""
-    _, height, width = blobs.T
+    _, height, width, _ = blobs.T
     large = height >= SMALLEST_PERSON * frame_height
     return blobs[large & (height >= width) & (height <= _LARGEST_ASPECT * width)]
+
+
+def _n_places(line, blobs, reference_row, frame_height):
+    """In how many places the blobs are people: each counts one over the number of those where it is."""
+    log_ratio = _log_ratio(line, blobs, reference_row, frame_height)
+    people = blobs[_person_probability(log_ratio, blobs) > 0.5]
+    people = people[:: -(-len(people) // _COMPARED_BLOBS) or 1]
+    reach = _PLACE * _heights(line, people[:, 0], reference_row, frame_height)
+    places = people[:, 3] + 1j * people[:, 0]
+    together = np.abs(places[:, None] - places) < reach[:, None]
+    return (1 / np.count_nonzero(together, axis=1)).sum()
 
 
 def _lying_people(blob_sets, line, reference_row, frame_height):
@@ -389,7 +409,7 @@ def _lying_people(blob_sets, line, reference_row, frame_height):
     """
     people = 0.0
     for blobs in blob_sets:
-        turned = _upright(blobs[:, [0, 2, 1]], frame_height)
+        turned = _upright(blobs[:, [0, 2, 1, 3]], frame_height)
         if len(turned):
             turned, numbers = _distinct(turned, frame_height)
             log_ratio = _log_ratio(line, turned, reference_row, frame_height)
@@ -403,8 +423,8 @@ def _typical(frame_height) -> HeightEstimate:
 
 
 def _distinct(blobs, frame_height):
-    """Merge blobs alike in row and height: their means (m, 3) and numbers (m,)."""
-    feet, heights, _ = blobs.T
+    """Merge blobs alike in row and height: their means (m, 4) and numbers (m,)."""
+    feet, heights, _, _ = blobs.T
     key = np.rint(np.column_stack([feet / (0.03 * frame_height), np.log(heights) / 0.06]))
     _, group, number = np.unique(key, axis=0, return_inverse=True, return_counts=True)
     group = group.ravel()  # NumPy 2.0 alone gives it a second axis

@@ -175,11 +175,12 @@ class TestMovingBlobs:
         mask[20:30, 200:290] = 1  # a car
         mask[100:103, 250:252] = 1  # noise
         blobs = moving_blobs(mask.astype(bool))
-        car, (foot, height, width) = blobs[np.argsort(blobs[:, 0])]
-        assert car.tolist() == [30, 10, 90]
+        car, (foot, height, width, column) = blobs[np.argsort(blobs[:, 0])]
+        assert car.tolist() == [30, 10, 90, 245]
         assert foot == pytest.approx(151, abs=1)
         assert height == pytest.approx(61, abs=2)
         assert 0.3 < width / height < 0.5
+        assert column == pytest.approx(60.5, abs=1)
 
     def test_joins_a_person_cut_by_a_thin_gap(self):
         mask = np.zeros((400, 200), np.uint8)
@@ -252,11 +253,26 @@ class TestHeightLineOfBlobs:
         assert height_line_of_masks(upright).reliability == 0  # all of them lie
         assert height_line_of_masks(list(crowd_masks(0.0, 20.0, 40, rng))).reliability > 0.6
 
+    @pytest.mark.parametrize("n_places", [2, 4])
+    def test_does_not_trust_what_moves_where_it_is(self, n_places):
+        """Screens and bushes, as large as people, change in most frames; people walk on."""
+        rng = np.random.default_rng(10)
+        places = np.linspace(110, 225, n_places), np.linspace(60, 260, n_places)
+        masks = []
+        for _ in range(60):
+            mask = np.zeros((240, 320), np.uint8)
+            for foot, column in np.transpose(places):
+                tall = (0.3 * foot + 10) * rng.normal(1, 0.04)
+                draw_person(mask, column + rng.normal(0, 1), foot + rng.normal(0, 1), tall, 1)
+            masks.append(mask.astype(bool))
+        assert height_line_of_masks(masks).reliability < 0.6
+        assert height_line_of_masks(list(crowd_masks(0.3, 10.0, 15, rng, people=1))).reliability > 0.6
+
     def test_a_threshold_at_which_people_lose_their_legs_is_outvoted(self):
         whole = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(9)))
         legless = [mask.copy() for mask in whole]
         for mask in legless:
-            for foot, height, _ in moving_blobs(mask):
+            for foot, height, _, _ in moving_blobs(mask):
                 mask[round(foot - 0.3 * height) : round(foot)] = False
         rows = np.array([120.0, 200.0])
         assert worst_error(height_line_of_masks(legless), 0.3, 10.0, rows) > 0.2
@@ -269,7 +285,7 @@ class TestHeightLineOfBlobs:
         """80 people are seen, and 200 times an upright lamp, or 20 times a lying one."""
         rng = np.random.default_rng(0)
         people = [moving_blobs(mask) for mask in crowd_masks(0.3, 10.0, 40, rng, people=2)]
-        lamp = np.array([230.0, height, width]) + rng.normal(0, 0.3, (times, 3))
+        lamp = np.array([230.0, height, width, 50.0]) + rng.normal(0, 0.3, (times, 4))
         estimate = height_line_of_blobs([np.vstack([*people, lamp])], SIZE[1])
         assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
         assert estimate.reliability > 0.4
@@ -283,7 +299,8 @@ class TestHeightLineOfBlobs:
         near, far, flat = np.linspace(224, 232, 8), np.linspace(180, 205, 6), np.linspace(180, 205, n_small)
         feet = np.concatenate([near, far, flat])
         heights = 60 + (feet - 228) * np.repeat([0.5, 0.3, 0.9], [8, 6, n_small])
-        estimate = height_line_of_blobs([np.column_stack([feet, heights, 0.4 * heights])], 240)
+        columns = np.linspace(20, 300, len(feet))
+        estimate = height_line_of_blobs([np.column_stack([feet, heights, 0.4 * heights, columns])], 240)
         if slope is None:
             assert estimate.reliability < 0.5
         else:
@@ -294,7 +311,7 @@ class TestHeightLineOfBlobs:
         """Of all people it shows a small part of the same shape."""
         masks = list(crowd_masks(0.3, 10.0, 40, np.random.default_rng(9)))
         whole = np.concatenate([moving_blobs(mask) for mask in masks])
-        small = np.column_stack([whole[:, 0], 0.35 * whole[:, 1:]])
+        small = whole * [1, 0.35, 0.35, 1]
         estimate = height_line_of_blobs([whole, small, small], 240)
         assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
 

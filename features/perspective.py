@@ -42,8 +42,8 @@ _TOLERANCE = 0.2  # of the logarithm of height: what counts as the same scale
 # line, 0.26 to 0.7 of those of real footage. Trust grows from the first on as 1 − exp(−excess / the second).
 _EXPLAINED_BY_CHANCE, _EXPLAINED_SCALE = 0.18, 0.08
 _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
-# and with that of the places where they are seen, as 1 − exp(−(number / this)²): leaves and screens move where
-# they are, in 1 to 4 places, people through 8 and more. Feet so many heights apart are in two.
+# and with that of the places where they are seen, as 1 − exp(−(number / this)²): leaves and screens
+# move where they are, in 1 to 4 places, people through 8 and more. Feet so many heights apart are in two.
 _FEW_PLACES, _PLACE = 5.0, 0.25
 _COMPARED_BLOBS = 300  # at a threshold, to tell in how many places they are
 _LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk

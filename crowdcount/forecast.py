@@ -17,7 +17,6 @@ from models.functional import fill_gaps
 from models.losses import usual_threshold
 
 from .errors import DatasetError
-from .jobs import Show, Watcher, show_nothing
 from .plots import PLOT_SUFFIXES, plot_forecast
 from .results import (
     MEANINGLESS,
@@ -31,6 +30,7 @@ from .results import (
     time_columns,
 )
 from .storage import check_writable, refuse_foreign, refuse_to_replace
+from .watcher import Show, Watcher, show_nothing
 
 #: Without this many whole periods there is nothing to learn from and to test on.
 MIN_PERIODS = 4
@@ -287,7 +287,7 @@ def forecast(
     level : float
         Share of steps whose mean count the intervals shall hold.
     show : callable
-        Is shown the progress, see `crowdcount.jobs.Show`.
+        Is shown the progress, see `crowdcount.watcher.Show`.
 
     Raises
     ------

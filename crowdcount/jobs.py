@@ -5,18 +5,17 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from features.camera import as_seen
 
 from .arrays import refuse_other_kind
-from .counting import Counting, open_counting
+from .counting import open_counting
 from .errors import CrowdCountError, ModelError, OutputError, SceneError
 from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
@@ -29,9 +28,7 @@ from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
 from .video import is_camera, open_source, refuse_among_images, without_password
-
-if TYPE_CHECKING:  # loads scikit-learn, which counting does without
-    from .learning.datasets import Dataset
+from .watcher import Watcher
 
 PICTURE_SUFFIXES = (".png", ".jpg")
 #: Frames of the page on which a scene is drawn.
@@ -42,12 +39,6 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 SCENE_SUFFIXES = (".json", ".npz")
-#: What a watcher's progress is told: the phase, the frames done, of how many (None: unknown), the last count.
-Show = Callable[[str, int, int | None, float | None], None]
-
-
-def show_nothing(phase: str, done: int, total: int | None, people: float | None) -> None:
-    """The progress of a job that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +80,6 @@ class CountJob:
     def growing_files(self) -> list[Path]:
         """What is written frame by frame."""
         return [path for path in self.files if path not in (self.plot, self.scene)]
-
-
-class Watcher(Protocol):
-    """Is told how a job goes; see `crowdcount.terminal.Terminal`."""
-
-    def progress(self) -> AbstractContextManager[Show]:
-        """Show a job's progress while the context lasts."""
-
-    def started(self, counting: Counting) -> None:
-        """The counting of a source is about to start."""
-
-    def finished(self, job: CountJob, summary: CountSummary) -> None:
-        """A source is counted and its files are written."""
-
-    def loaded(self, dataset: "Dataset") -> None:
-        """A data set's labels are read."""
 
 
 def plan_counting(

@@ -24,6 +24,11 @@ FORMATS = ("csv", "jsonl", "parquet")
 UNRELIABLE = ("learning", "light_change", "camera_moved", "noisy", "blank", "frozen")
 #: Those of them whose counts say nothing of who is there.
 MEANINGLESS = ("learning", "blank", "frozen")
+#: What is told of counts by a model of one camera in another region, or with other person heights.
+OTHER_SCENE = (
+    "the region or the person heights are not those in which the model learnt, and what it tells is not to "
+    "be relied on: leave --scene out, or train with it"
+)
 #: Where fewer of the frames are reliable, it is told how many means and peaks are of.
 MOST_RELIABLE = 0.9
 #: Type of a column's values; a time like them where it holds times.
@@ -325,6 +330,11 @@ def plural(count: int, what: str) -> str:
     ('1 video', '2 videos')
     """
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def flagged(flags: Mapping[str, int]) -> str:
+    """How many frames carry each flag, on one line."""
+    return f"  frames flagged: {', '.join(f'{flag} {number}' for flag, number in sorted(flags.items()))}"
 
 
 def count_cell(value: float) -> float | None:

@@ -2,31 +2,27 @@
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .counting import Counting
-from .jobs import CountJob, Show, show_nothing
-from .model import CounterModel
-from .results import CountSummary, clock, plural, print_note
+from .results import OTHER_SCENE, CountSummary, clock, flagged, plural, print_note
+from .watcher import Show, show_nothing
 
-if TYPE_CHECKING:  # loads scikit-learn, which counting does without
+if TYPE_CHECKING:  # take time to load, and not every job needs them
     from rich.progress import Progress
 
+    from .counting import Counting
+    from .jobs import CountJob
     from .learning.datasets import Dataset
+    from .model import CounterModel
 
-#: What is told of counts by a model of one camera in another region, or with other person heights.
-OTHER_SCENE = (
-    "the region or the person heights are not those in which the model learnt, and what it tells is not to "
-    "be relied on: leave --scene out, or train with it"
-)
 #: Counts below are taken for nobody.
 _SOMEBODY = 0.5
 
 
 class Terminal:
-    """A `crowdcount.jobs.Watcher` that tells a person.
+    """A `crowdcount.watcher.Watcher` that tells a person.
 
     Parameters
     ----------
@@ -64,7 +60,7 @@ class Terminal:
         with bar:
             yield show
 
-    def started(self, counting: Counting) -> None:
+    def started(self, counting: "Counting") -> None:
         info = counting.info
         rate = f"{info.fps:g} frames/s" if info.fps else "unknown rate"
         length = "" if info.frame_count is None else f", {plural(info.frame_count, 'frame')} as stated"
@@ -80,7 +76,7 @@ class Terminal:
         if not counting.is_models_scene:
             self.say(f"  {OTHER_SCENE}")
 
-    def finished(self, job: CountJob, summary: CountSummary) -> None:
+    def finished(self, job: "CountJob", summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
         if summary.flags:
             self.say(flagged(summary.flags))
@@ -146,7 +142,7 @@ def _showed_nobody(summary: CountSummary) -> bool:
     return peak is not None and "blank" not in peak.flags and peak.count < _SOMEBODY
 
 
-def describe_model(model: CounterModel) -> str:
+def describe_model(model: "CounterModel") -> str:
     """What a model was trained on and how far it can be relied on, on one line.
 
     The facts of a model file are not to be trusted to be what this version writes.
@@ -166,11 +162,6 @@ def describe_model(model: CounterModel) -> str:
     elif model.per_cell:
         parts.append("it knows no camera, and its counts go with the square of the person height")
     return "model: " + "".join(c if c.isprintable() else " " for c in "; ".join(parts))
-
-
-def flagged(flags: Mapping[str, int]) -> str:
-    """How many frames carry each flag, on one line."""
-    return f"  frames flagged: {', '.join(f'{flag} {number}' for flag, number in sorted(flags.items()))}"
 
 
 def describe_counts(summary: CountSummary) -> str:

@@ -38,6 +38,7 @@ def test_no_init_files_under_tests():
             {"scipy", "sklearn", "matplotlib", "pyarrow", "rich", "crowdcount.learning", "crowdcount.alarm"},
         ),
         ("import crowdcount.batch.report", {"pydantic", "crowdcount.model", "crowdcount.video"}),
+        ("import crowdcount.forecast, crowdcount.terminal", {"cv2", "pydantic", "crowdcount.video"}),
     ],
 )
 def test_work_loads_nothing_that_it_does_without(work, others):

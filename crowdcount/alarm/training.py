@@ -12,7 +12,7 @@ from models import BetaSVMClassifier, BlockedKFold, CountPredictor, out_of_fold
 from models.predictor import column_statistics, standardised
 
 from ..errors import DatasetError
-from ..jobs import Show, Watcher, never_ends, show_nothing, source_stem
+from ..jobs import never_ends, source_stem
 from ..learning.cache import kept
 from ..learning.grids import grid_weights
 from ..model import CounterModel, check_model_file
@@ -20,6 +20,7 @@ from ..results import plural
 from ..scene import load_scene, view_arrays, view_of
 from ..storage import refuse_to_replace
 from ..video import spread
+from ..watcher import Show, Watcher, show_nothing
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, Measuring, open_measuring
 
@@ -127,7 +128,7 @@ def train_alarm(
     cache : path, optional
         Folder in which the measured features are kept for the next run; not those of a table or a web server.
     show : callable, optional
-        Is shown the progress, see `crowdcount.jobs.Show`.
+        Is shown the progress, see `crowdcount.watcher.Show`.
 
     Raises
     ------

@@ -12,14 +12,14 @@ from pathlib import Path
 from features.background import MIN_LEARNING_FRAMES
 
 from ..errors import ModelError
-from ..jobs import Show, Watcher, never_ends, show_nothing, source_label, source_stem
+from ..jobs import never_ends, source_label, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm
-from ..results import open_rows, plural, time_cells, time_columns
+from ..results import OTHER_SCENE, flagged, open_rows, plural, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
-from ..terminal import OTHER_SCENE, flagged
 from ..video import refuse_among_images
+from ..watcher import Show, Watcher, show_nothing
 from .measuring import KIND, is_table, open_measuring
 
 #: So many seconds without a frame that can be judged are an event, or more where learning a change of light

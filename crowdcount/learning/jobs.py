@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DatasetError, OutputError
-from ..jobs import Show, Watcher, command_on, source_label, source_stem
+from ..jobs import command_on, source_label, source_stem
 from ..model import check_model_file, default_model, load_model
 from ..pages import PAGE_SUFFIXES, refuse_other_page
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, same_file
 from ..video import refuse_among_images
+from ..watcher import Show, Watcher
 from .audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
 from .compression import Compression, compress
 from .datasets import Dataset, load_dataset

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ..results import plural
-from ..terminal import OTHER_SCENE
+from ..results import OTHER_SCENE, plural
 from .audit import Audit
 from .compression import Compression
 from .fitting import RemovedLabel

@@ -38,6 +38,8 @@ _MAX_PERSON_HEIGHT = 1000
 #: they are have less than .1 of them there, at worst .35, those of a substream of 352x288 up to .56; those
 #: that are counted too low because they are out of focus .65 and more (docs/decisions/2026-11-27-unlike.md).
 MOST_BEYOND = 0.6
+#: Of a model, what its file's description has as it is.
+_PLAIN = ("per_cell", "level", "usual_outside", "rate", "offset", "floor", "person_height")
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
 #: z value of a two-sided interval of 90 %.
@@ -396,46 +398,35 @@ class CounterModel:
 
         An "alarm" is kept in the same way: its regressor's values are no counts.
         """
-        arrays, regressor = self.regressor.to_arrays()
-        arrays = {f"regressor_{name}": array for name, array in arrays.items()}
-        scene = None
-        if self.scene is not None:
-            scene_arrays, scene = self.scene.to_arrays()
-            arrays |= {f"scene_{name}": array for name, array in scene_arrays.items()}
-        for name in _FRAME_PARTS:
-            part = getattr(self, name)
-            if part is not None:
-                arrays |= {f"{name}_{key}": getattr(part, key) for key in part.__dataclass_fields__}
+        arrays = {}
+
+        def kept(name: str, parts: Mapping[str, np.ndarray], described: object = True) -> object:
+            """Keep arrays of a part of the model; returns how that is described."""
+            arrays.update({f"{name}_{key}": array for key, array in parts.items()})
+            return described
+
         meta = {
             "columns": list(self.columns),
-            "per_cell": self.per_cell,
+            **{name: getattr(self, name) for name in _PLAIN},
             "quantile": self.quantile if np.isfinite(self.quantile) else None,
-            "level": self.level,
-            "usual_outside": self.usual_outside,
-            "rate": self.rate,
-            "offset": self.offset,
-            "floor": self.floor,
-            "person_height": self.person_height,
             "facts": jsonable(self.facts),
-            "regressor": regressor,
-            "scene": scene,
-            **{f"has_{name}": getattr(self, name) is not None for name in _FRAME_PARTS},
+            "regressor": kept("regressor", *self.regressor.to_arrays()),
+            "scene": None if self.scene is None else kept("scene", *self.scene.to_arrays()),
         }
+        for name in _FRAME_PARTS:
+            part = getattr(self, name)
+            meta[f"has_{name}"] = part is not None and kept(name, vars(part))
         if self.fullness is not None:
             arrays["fullness_weights"], meta["fullest"] = self.fullness.weights, self.fullness.most
         if np.isfinite(self.most):
             meta["most"] = self.most
         if self.edges is not None:
-            meta["has_edges"] = True
-            arrays |= {f"edges_{key}": getattr(self.edges, key) for key in self.edges.__dataclass_fields__}
+            meta["has_edges"] = kept("edges", vars(self.edges))
         if self.profile is not None:
-            profile_arrays, meta["profile"] = self.profile.to_arrays()
-            arrays |= {f"profile_{name}": array for name, array in profile_arrays.items()}
+            meta["profile"] = kept("profile", *self.profile.to_arrays())
         if self.directions is not None:
-            meta["directions"] = {}
-            for name, one in zip(DIRECTIONS, self.directions, strict=True):
-                parts, meta["directions"][name] = one.to_arrays()
-                arrays |= {f"{name}_{key}": array for key, array in parts.items()}
+            pairs = zip(DIRECTIONS, self.directions, strict=True)
+            meta["directions"] = {name: kept(name, *one.to_arrays()) for name, one in pairs}
         save_arrays(path, kind, VERSION, arrays, meta)
 
 
@@ -542,22 +533,16 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     return CounterModel(
         regressor,
         meta.columns,
-        per_cell=meta.per_cell,
+        **{name: getattr(meta, name) for name in _PLAIN},
         quantile=np.inf if meta.quantile is None else meta.quantile,
-        level=meta.level,
-        usual_outside=meta.usual_outside,
         fullness=fullness,
         most=np.inf if meta.most is None else meta.most,
         edges=edges,
         scene=scene,
-        rate=meta.rate,
         facts=meta.facts,
         profile=profile,
         examples=examples,
         prototypes=prototypes,
-        offset=meta.offset,
-        floor=meta.floor,
-        person_height=meta.person_height,
         directions=directions,
     )
 

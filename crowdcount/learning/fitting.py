@@ -1,7 +1,6 @@
 """Choosing a regressor's setting by blocked cross-validation, and fitting it."""
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -20,11 +19,10 @@ from models import (
 from models.predictor import standardised
 
 from ..model import Examples, Fullness
-from ..scene import Scene
 from ..video import spread
 from .datasets import Dataset
 from .grids import grid_weights
-from .measuring import FeatureTable, Progress, check_labels, measure, selected
+from .measuring import FeatureTable, check_labels, measure, selected
 from .regressors import (
     ALONE,
     AS_GOOD,
@@ -290,31 +288,15 @@ def _thinned(unlabelled: np.ndarray) -> np.ndarray:
 
 
 def measure_labelled(
-    dataset: Dataset,
-    frames: str | None = None,
-    *,
-    least: int = MIN_LABELS,
-    scene: Scene | None = None,
-    directions: bool = False,
-    with_copies: bool = False,
-    cache: str | Path | None = None,
-    progress: Progress | None = None,
+    dataset: Dataset, frames: str | None = None, *, least: int = MIN_LABELS, **options
 ) -> FeatureTable:
     """Measure the frames asked for, of those without a label `MAX_UNLABELLED` at the most; `least` or more,
-    by default enough for a cross-validation, must have one. See `train` and `measure`."""
+    by default enough for a cross-validation, must have one. See `train`, and `measure`, which takes the
+    `options` (scene, directions, with_copies, cache, progress)."""
     wanted = selected(dataset, frames)
     check_labels(dataset.counts[wanted], least, dataset.name)
     others = np.zeros(len(wanted), bool)
     others[_thinned(np.flatnonzero(wanted & np.isnan(dataset.counts)))] = True
-    table = measure(
-        dataset,
-        wanted & np.isfinite(dataset.counts),
-        others=others,
-        scene=scene,
-        directions=directions,
-        with_copies=with_copies,
-        cache=cache,
-        progress=progress,
-    )
+    table = measure(dataset, wanted & np.isfinite(dataset.counts), others=others, **options)
     check_labels(dataset.counts[table.rows], least, dataset.name)
     return table

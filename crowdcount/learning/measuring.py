@@ -146,11 +146,10 @@ def counts_of(
     least: int,
     *,
     scene: Scene | None = None,
-    directions: bool = False,
-    cache: str | Path | None = None,
-    progress: Progress | None = None,
+    **options,
 ) -> tuple[FeatureTable, np.ndarray]:
-    """What a model counts in the frames asked for that have a label, `least` or more; see `evaluate`.
+    """What a model counts in the frames asked for that have a label, `least` or more; see `evaluate`, and
+    `measure`, which takes the `options` (directions, cache, progress).
 
     Returns
     -------
@@ -164,9 +163,7 @@ def counts_of(
     seen = wanted.copy()
     seen[asked.argmax()] = True  # counting begins there too
     scene = model.scene if scene is None else scene.knowing(model.scene)
-    table = measure(
-        dataset, seen, scene=scene, model=model, directions=directions, cache=cache, progress=progress
-    )
+    table = measure(dataset, seen, scene=scene, model=model, **options)
     directed = table.directed
     if table.times_s is None:
         counts = model.predict(table.features)

@@ -24,12 +24,11 @@ def measure_recordings(
     frames: str | None = None,
     *,
     scene: Scene | None = None,
-    directions: bool = False,
-    with_copies: bool = False,
-    cache: str | Path | None = None,
     progress: Progress | None = None,
+    **options,
 ) -> list[FeatureTable]:
-    """Measure each as `measure_labelled` does, all in the scene of the first, as a model of that counts.
+    """Measure each as `measure_labelled` does with the `options`, all in the scene of the first, as a model
+    of that counts.
 
     DatasetError when one is there twice, another has another shape of frame or shows another view, or some
     come at less than `LOW_RATE_FPS` and others do not: their people would be measured at another size; see
@@ -44,10 +43,8 @@ def measure_recordings(
             frames,
             least=MIN_LABELS if len(datasets) == 1 else 1,
             scene=tables[0].scene if tables else scene,
-            directions=directions,
-            with_copies=with_copies,
-            cache=cache,
             progress=_share(progress, k, len(datasets)),
+            **options,
         )
         tables.append(table)
         if k and table.shows_another_view(tables[0].scene):

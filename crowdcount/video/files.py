@@ -6,7 +6,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 import cv2
@@ -55,7 +55,8 @@ class FileSource(VideoSource):
     """A file that OpenCV's FFmpeg decodes, or PyAV's; every pass opens it anew."""
 
     def __init__(self, name: str, fps: float | None, tick: Callable[[], None] | None) -> None:
-        super().__init__(name, tick)
+        super().__init__(name)
+        self._tick = tick
         self._path = os.path.join(".", name)  # in 08:00.mp4 FFmpeg sees the protocol 08
         self._given_fps = fps
         for self._reader in (None, InterlacedVideo):  # OpenCV's, where that can read it
@@ -309,16 +310,25 @@ class FileSource(VideoSource):
         """Whether it is as PyAV decodes it; VideoError where that is not there."""
         if not is_av_there():
             raise interlaced_error(self._name, "deinterlace it (ffmpeg -i VIDEO -vf yadif NEW.mp4)")
-        with self._capture(self._path, cv2.CAP_FFMPEG, reader=InterlacedVideo) as video:
+        with self._opened(InterlacedVideo) as video:
             return any(video.grab() and video.get(INTERLACED) for _ in range(_ALIKE))
 
     def _video(self) -> AbstractContextManager[Capture]:
-        return self._capture(self._path, cv2.CAP_FFMPEG, reader=self._reader)
+        return self._opened(self._reader)
 
     def _packets(self) -> AbstractContextManager[Capture]:
         """The file as packets that are not decoded: grab() goes to the next one, image() is its bytes."""
-        raw = [cv2.CAP_PROP_FORMAT, -1]
-        return self._capture(self._path, cv2.CAP_FFMPEG, raw, reader=self._reader)
+        return self._opened(self._reader, [cv2.CAP_PROP_FORMAT, -1])
+
+    @contextmanager
+    def _opened(self, reader: Callable | None, *parameters: Sequence[int]) -> Iterator[Capture]:
+        capture = Capture(self._path, cv2.CAP_FFMPEG, *parameters, reader=reader, tick=self._tick)
+        self._captures.add(capture)
+        try:
+            yield capture
+        finally:
+            self._captures.discard(capture)
+            capture.release()
 
 
 def _stamps(capture: Capture) -> Iterator[float | None]:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
@@ -125,9 +125,8 @@ class VideoSource(ABC):
 
     info: SourceInfo
 
-    def __init__(self, name: str, tick: Callable[[], None] | None = None) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._tick = tick
         self._closed = False
         self._captures: set[Capture] = set()
 
@@ -272,16 +271,6 @@ class VideoSource(ABC):
             return Frame(index, time_s, reduce(image), (), own_wh)
         resized = cv2.resize(image, self.info.size_wh, interpolation=cv2.INTER_AREA)
         return Frame(index, time_s, reduce(resized), ("resized",), own_wh)
-
-    @contextmanager
-    def _capture(self, *arguments: object, reader: Callable | None = None) -> Iterator[Capture]:
-        capture = Capture(*arguments, reader=reader, tick=self._tick)
-        self._captures.add(capture)
-        try:
-            yield capture
-        finally:
-            self._captures.discard(capture)
-            capture.release()
 
     def _check_open(self) -> None:
         if self._closed:

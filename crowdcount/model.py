@@ -18,7 +18,7 @@ from .profile import scaled_to
 from .results import DIRECTIONS
 from .scene import Scene, scene_of
 from .scene.description import Strict, first_of
-from .storage import check_writable
+from .storage import check_writable, refuse_to_replace
 
 VERSION = 1
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
@@ -473,9 +473,10 @@ class _Meta(Strict):
     has_edges: bool = False
 
 
-def check_model_file(path: str | Path, kind: str = "model") -> None:
-    """OutputError where a model of a kind, see `CounterModel.save`, cannot be written, or would replace what
-    is no such model."""
+def check_model_file(path: str | Path, *used: str | Path | None, kind: str = "model") -> None:
+    """OutputError where a model of a kind, see `CounterModel.save`, cannot be written, or would replace a
+    file that is `used` otherwise, or one that is no such model."""
+    refuse_to_replace(path, *used)
     check_writable(path, (".npz",))
     refuse_other_kind(path, kind)
 

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from .errors import OutputError
-from .storage import atomic_path, input_errors
+from .storage import atomic_path, check_writable, input_errors, refuse_to_replace
 
 PAGE_SUFFIXES = (".html", ".htm")
 #: In the head of every page of ours.
@@ -58,6 +58,14 @@ def write_page(path: str | Path, title: str, parts: Iterable[Markup], head: str 
     text = page(title, parts, head).encode(errors="replace")
     with atomic_path(path) as temporary:
         temporary.write_bytes(text)
+
+
+def check_page(path: str | Path, *used: str | Path | None) -> None:
+    """OutputError where a page cannot be written, or would replace a file that is `used` otherwise, or one
+    that is no page of ours."""
+    refuse_to_replace(path, *used)
+    check_writable(path, PAGE_SUFFIXES)
+    refuse_other_page(path)
 
 
 def refuse_other_page(path: str | Path) -> None:

@@ -18,7 +18,6 @@ from ..learning.grids import grid_weights
 from ..model import CounterModel, check_model_file
 from ..results import plural
 from ..scene import load_scene, view_arrays, view_of
-from ..storage import refuse_to_replace
 from ..video import spread
 from ..watcher import Show, Watcher, show_nothing
 from .calls import Calls, assign_calls, read_calls
@@ -336,8 +335,7 @@ def train_alarm_model(
     **options,
 ) -> AlarmTraining:
     """Train an alarm, as `train_alarm` with its `options`, and save it as `model`."""
-    refuse_to_replace(model, source, labels, scene)
-    check_model_file(model, KIND)
+    check_model_file(model, source, labels, scene, kind=KIND)
     with watcher.progress() as show:
         training = train_alarm(source, labels, scene=scene, show=show, **options)
         training.model.save(model, KIND)

@@ -1,7 +1,5 @@
 """`crowdcount alarm train` and `crowdcount alarm run`."""
 
-from dataclasses import fields
-
 import click
 
 from .common import (
@@ -61,8 +59,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 
     training = train_alarm_model(source, model, labels, watcher=Terminal(quiet), **options)
     if json:
-        facts = {field.name: getattr(training, field.name) for field in fields(training)}
-        print_result(json_line({**facts, "model": model}))
+        print_result(json_line({**vars(training), "model": model}))
     else:
         print_result("\n".join(alarm_report(training, model)))
 

@@ -10,6 +10,7 @@ from ..errors import DatasetError, ModelError
 from ..model import CounterModel, Prototypes
 from ..pages import Markup, paragraph, picture, section, table, write_page
 from ..video import open_source
+from .datasets import load_dataset
 
 PICTURE_WIDTH = 240
 
@@ -68,8 +69,6 @@ def _images(footage: str | Path, frames: np.ndarray) -> dict[int, np.ndarray]:
 def _source(footage: str | Path):
     """The images of a data set's folder, or the footage itself."""
     if os.path.isdir(footage):
-        from .datasets import load_dataset
-
         try:
             return load_dataset(footage).source or footage
         except DatasetError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import DatasetError, OutputError
 from ..jobs import command_on, source_label, source_stem
 from ..model import check_model_file, default_model, load_model
-from ..pages import PAGE_SUFFIXES, refuse_other_page
+from ..pages import check_page
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, same_file
@@ -64,9 +64,7 @@ def suggest_frames(
     """
     written = f"{source_stem(source)}.labels.csv" if output is None and html is None else output
     if html is not None:
-        refuse_to_replace(html, source, scene, output)
-        check_writable(html, PAGE_SUFFIXES)
-        refuse_other_page(html)
+        check_page(html, source, scene, output)
     if written not in (None, "-"):
         if os.path.isfile(written):
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
@@ -136,8 +134,7 @@ def train_model(
     ------
     DatasetError, VideoError, SceneError, OutputError
     """
-    refuse_to_replace(model_path, *paths, scene, *counts, mot)
-    check_model_file(model_path)
+    check_model_file(model_path, *paths, scene, *counts, mot)
     if len(counts) != len(paths) and (counts or len(paths) > 1):
         raise DatasetError(
             "expected a file of counts for each recording, in their order, found "
@@ -220,12 +217,13 @@ def audit_dataset(
     """
     if output is not None and html is not None and same_file(Path(output), Path(html)):
         raise OutputError(f"the table and the page would both be written to {html}; choose two names")
-    for file, suffixes in ((None if output == "-" else output, (".csv",)), (html, PAGE_SUFFIXES)):
-        if file is not None:
-            refuse_to_replace(file, path, scene, labels.get("counts"), labels.get("mot"))
-            check_writable(file, suffixes)
-            refuse_foreign(file, AUDIT_COLUMNS)
-            refuse_other_page(file)
+    used = path, scene, labels.get("counts"), labels.get("mot")
+    if output not in (None, "-"):
+        refuse_to_replace(output, *used)
+        check_writable(output, (".csv",))
+        refuse_foreign(output, AUDIT_COLUMNS)
+    if html is not None:
+        check_page(html, *used)
     with _opened(path, scene, watcher, **labels) as (dataset, loaded_scene, show):
         audit = audit_labels(
             dataset, frames=frames, scene=loaded_scene, cache=cache, progress=_measuring(show)
@@ -265,8 +263,7 @@ def recalibrate_model(
     DatasetError, VideoError, SceneError, ModelError, OutputError
     """
     written = f"{Path(model).stem}.recalibrated.npz" if output is None else str(output)
-    refuse_to_replace(written, model, path, scene, labels.get("counts"), labels.get("mot"))
-    check_model_file(written)
+    check_model_file(written, model, path, scene, labels.get("counts"), labels.get("mot"))
     loaded = default_model() if model == BUNDLED else load_model(model)
     with _opened(path, scene, watcher, loaded.scene, **labels) as (dataset, loaded_scene, show):
         found = recalibrate(
@@ -303,8 +300,7 @@ def compress_model(
     ModelError, OutputError
     """
     written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
-    refuse_to_replace(written, model)
-    check_model_file(written)
+    check_model_file(written, model)
     if plot is not None:
         refuse_to_replace(plot, model, written)
         check_writable(plot, PLOT_SUFFIXES)
@@ -337,9 +333,7 @@ def explain_model(
     ModelError, VideoError, OutputError
     """
     written = f"{Path(model).stem}.explained.html" if output is None else str(output)
-    refuse_to_replace(written, model, footage)
-    check_writable(written, PAGE_SUFFIXES)
-    refuse_other_page(written)
+    check_page(written, model, footage)
     with watcher.progress() as show:
         show(f"looking at {footage}", 0, None, None)
         explain(load_model(model), footage, written)

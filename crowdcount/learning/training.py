@@ -72,7 +72,7 @@ class DirectionErrors:
 
     def facts(self) -> dict:
         """JSON-able."""
-        return {name: asdict(getattr(self, name)) for name in ("right", "left", "both")}
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -410,7 +410,7 @@ class _CsvSink:
 
     def write(self, cells: dict) -> None:
         line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="\n").writerow((_joined(cells) | _iso_time(cells)).values())
+        csv.writer(line, lineterminator="\n").writerow((joined(cells) | _iso_time(cells)).values())
         self._file.write((self._header + line.getvalue()).encode())
         self._header = ""
 
@@ -450,7 +450,7 @@ class _ParquetSink:
         self._writer = None
 
     def write(self, cells: dict) -> None:
-        self._rows.append(_joined(cells))
+        self._rows.append(joined(cells))
         if len(self._rows) == ROWS_PER_GROUP:
             self._write_group()
 
@@ -482,7 +482,7 @@ def import_parquet(cure: str = "pip install pyarrow"):
     return pyarrow, pyarrow.parquet
 
 
-def _joined(cells: dict) -> dict:
+def joined(cells: dict) -> dict:
     """The cells, lists as texts."""
     return {name: ";".join(cell) if isinstance(cell, list) else cell for name, cell in cells.items()}
 

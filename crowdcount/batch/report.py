@@ -89,6 +89,11 @@ class Row:
     time_of_max: datetime | float | None
     flagged: float
 
+    @property
+    def line(self) -> str:
+        """Name of the time line that it is of."""
+        return self.camera if self.video is None else f"{self.camera}/{self.video}"
+
 
 def summarise(
     out: str | Path,
@@ -130,15 +135,13 @@ def summarise(
     if not os.path.isdir(out):
         refuse_locked(out, BatchError)
         raise BatchError(f"{out} is not a folder; give the folder of results that crowdcount batch made")
-    files = [str(path) for path in results(out)]
-    if not files:
+    cameras_of = {str(path): _camera(path.parts[-3]) for path in results(out)}
+    if not cameras_of:
         raise BatchError(f"{out} holds no results; give the folder that crowdcount batch wrote to")
-    known = {_camera(Path(file).parts[-3]) for file in files}
     for camera in cameras:
-        if camera not in known:
+        if camera not in cameras_of.values():
             raise BatchError(f"{out} has no results of the camera {camera}; correct the name or leave it out")
-    if cameras:
-        files = [file for file in files if _camera(Path(file).parts[-3]) in cameras]
+    files = [file for file, camera in cameras_of.items() if not cameras or camera in cameras]
     named = [glob.escape(file) for file in files]  # DuckDB takes names for patterns
     wanted = {"length": INTERVALS[interval], "files": named, "since": since, "until": until}
     wanted["unreliable"] = "|".join(UNRELIABLE)
@@ -227,9 +230,8 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> list[str]:
-    name = row.camera if row.video is None else f"{row.camera}/{row.video}"
     return [
-        name,
+        row.line,
         _when(row.start),
         str(row.frames),
         str(_short(row.mean)),
@@ -265,7 +267,7 @@ def _lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows of each time line: a camera's, or a video's whose start time is unknown."""
     lines: dict[str, list[Row]] = {}
     for row in rows:
-        lines.setdefault(row.camera if row.video is None else f"{row.camera}/{row.video}", []).append(row)
+        lines.setdefault(row.line, []).append(row)
     return lines
 
 

@@ -294,7 +294,6 @@ class _Batch:
         most = facts["size"] // LEAST_FRAME_BYTES
         n_frames = None if facts["frames"] is None else min(facts["frames"], most)
         case.cuts = seams(n_frames, facts["fps"], options.every, options.segment_s, options.warm_up_s)
-        model, scene = self._files.of(video)
         job = Job(
             path=video.path,
             label=video.label,
@@ -303,10 +302,7 @@ class _Batch:
             mtime_ns=facts["mtime_ns"],
             content=facts["content"],
             start_time=None if start_time is None else start_time.isoformat(),
-            model=model,
-            model_digest=self._files.digest(model) if model else self._files.bundled,
-            scene=scene,
-            scene_digest=self._files.digest(scene) if scene else None,
+            **self._files.of(video),
             every=options.every,
             split=(options.segment_s, options.warm_up_s) if case.cuts else None,
             work="",
@@ -389,9 +385,8 @@ class _Files:
 
     def __init__(self, options: Options, videos: Iterable[Video]):
         self._options = options
-        self._digests: dict[str, str] = {}
         with resources.as_file(resources.files("crowdcount") / "default-model.npz") as path:
-            self.bundled = file_digest(path)
+            self._digests: dict[str | None, str] = {None: file_digest(path)}
         models = dict.fromkeys([options.model, *(video.model for video in videos)])
         scenes = dict.fromkeys([options.scene, *(video.scene for video in videos)])
         for load, paths in ((load_model, models), (load_scene, scenes)):
@@ -399,14 +394,12 @@ class _Files:
                 load(path)
                 self._digests[str(Path(path).absolute())] = file_digest(path)
 
-    def of(self, video: Video) -> tuple[str | None, str | None]:
-        """Model and scene of a video's camera, absolute."""
+    def of(self, video: Video) -> dict[str, str | None]:
+        """Model and scene of a video's camera, absolute, and their digests, as a `Job` has them."""
         chosen = (video.model or self._options.model, video.scene or self._options.scene)
-        return tuple(None if path is None else str(Path(path).absolute()) for path in chosen)
-
-    def digest(self, path: str) -> str:
-        """SHA-256 of such a file."""
-        return self._digests[path]
+        model, scene = (None if path is None else str(Path(path).absolute()) for path in chosen)
+        digests = {"model_digest": self._digests[model], "scene_digest": scene and self._digests[scene]}
+        return {"model": model, "scene": scene, **digests}
 
 
 def start_time_of(video: Video, facts: dict) -> datetime | None:

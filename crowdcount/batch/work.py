@@ -20,7 +20,7 @@ from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
-from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, row_cells
+from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, joined, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
 from ..video import DEFAULT_FPS, Landmark, VideoSource, open_source
@@ -254,8 +254,7 @@ def counts_table(rows: list[FrameCount], start_time: str | None):
             "flags": arrow.string(),
         }
     )
-    cells = [row_cells(row, begin) for row in rows]
-    return arrow.Table.from_pylist([cell | {"flags": ";".join(cell["flags"])} for cell in cells], schema)
+    return arrow.Table.from_pylist([joined(row_cells(row, begin)) for row in rows], schema)
 
 
 def write_result(job: Job, tables: Iterable) -> int:

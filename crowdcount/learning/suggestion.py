@@ -19,6 +19,7 @@ from ..results import open_rows
 from ..scene import Scene
 from ..storage import output_errors, write_picture
 from ..video import VideoSource, open_source
+from .datasets import open_recorded
 from .grids import grid_weights
 
 #: Frames that are looked at to choose among, evenly spread over the footage.
@@ -86,10 +87,7 @@ def suggest(
         When the footage is live, or has fewer frames that can be decoded than are to be chosen.
     VideoError, SceneError
     """
-    with open_source(path, fps=fps) as source:
-        if source.info.is_live:
-            raise DatasetError("expected a video file or images to choose frames of, but "
-                               f"{source.info.name} is a {source.info.kind}; record it first")  # fmt: skip
+    with open_recorded(path, fps, "to choose frames of") as source:
         length, most = source.info.frame_count or 0, max(MAX_CANDIDATES, 2 * size)
         if length < size:  # what a file states may be too few
             length = sum(1 for _ in source.frames())

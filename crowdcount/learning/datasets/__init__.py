@@ -10,7 +10,7 @@ from ...errors import DatasetError
 from ...scene import Scene
 from ...storage import refuse_locked
 from ...video import FEATURE_SUFFIXES
-from .dataset import Dataset, box_centres, boxes_inside, points_inside
+from .dataset import Dataset, box_centres, boxes_inside, open_recorded, points_inside
 from .labelled import load_labelled_video, load_mot_video
 from .published import (
     LARGEST_FEATURE,
@@ -27,6 +27,7 @@ __all__ = [
     "box_centres",
     "boxes_inside",
     "load_dataset",
+    "open_recorded",
     "points_inside",
 ]
 

@@ -3,7 +3,8 @@
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -180,6 +181,16 @@ class Dataset:
         """How many of the `missing` frames belong to those asked for, as for `select`; None: all."""
         ranges = [(-math.inf, math.inf)] if frames is None else _ranges(frames)
         return sum(any(low <= number <= high for low, high in ranges) for number in self.missing)
+
+
+@contextmanager
+def open_recorded(path: str | Path, fps: float | None, purpose: str) -> Iterator[VideoSource]:
+    """A video file or images, opened for some purpose; DatasetError for what is live."""
+    with open_source(path, fps=fps) as source:
+        if source.info.is_live:
+            raise DatasetError(f"expected a video file or images {purpose}, but {source.info.name} is a "
+                               f"{source.info.kind}; record it first")
+        yield source
 
 
 def _ranges(frames: str | Sequence[int]) -> list[tuple[int, int]]:

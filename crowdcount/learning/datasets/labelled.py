@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,8 @@ from ...errors import DatasetError, VideoError
 from ...results import COLUMNS, LARGEST
 from ...scene import Scene
 from ...tables import csv_lines, csv_rows, number_in
-from ...video import ASSUMED_RATE, SourceInfo, VideoSource, open_source, parse_position
-from .dataset import Dataset, boxes_inside, parse_ranges, points_inside, range_text
+from ...video import ASSUMED_RATE, SourceInfo, parse_position
+from .dataset import Dataset, boxes_inside, open_recorded, parse_ranges, points_inside, range_text
 
 #: A video that states more frames, four days of them, is counted: what it states may be damaged, and fill the
 #: memory.
@@ -43,7 +42,7 @@ def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, 
     """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`."""
     timed = [(line, row, _seconds(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
     times = sorted({time_s for *_, time_s in timed})
-    with _recorded(path, fps) as source:
+    with open_recorded(path, fps, "with labels") as source:
         frames = dict(zip(times, source.indices_at(times), strict=False))
     for line, row, time_s in timed:
         if time_s not in frames:
@@ -232,7 +231,7 @@ def _footage(path: str | Path, last: int, where: str, fps: float | None) -> tupl
 
     The number that a video file states is not to be trusted, so a contradiction is settled by counting.
     """
-    with _recorded(path, fps) as source:
+    with open_recorded(path, fps, "with labels") as source:
         length = source.info.frame_count
         if length is None or not last < length <= _MOST_FRAMES:
             length = sum(1 for _ in source.frames())
@@ -248,15 +247,6 @@ def _notes_on(info: SourceInfo) -> list[str]:
         return []
     return [f"{info.name}: images are taken to be {1 / ASSUMED_RATE:g} s apart; give their rate (--fps) if "
             "it is another"]
-
-
-@contextmanager
-def _recorded(path: str | Path, fps: float | None) -> Iterator[VideoSource]:
-    with open_source(path, fps=fps) as source:
-        if source.info.is_live:
-            raise DatasetError(f"expected a video file or images with labels, but {source.info.name} is a "
-                               f"{source.info.kind}; record it first")
-        yield source
 
 
 def _seconds(text: str, where: str) -> float:

@@ -83,7 +83,7 @@ def write_heads_page(
             "page is opened again.",
             note=True,
         ),
-        _scripts(data, pictures, "view.js", "mark.js"),
+        _scripts(data, pictures, "mark.js"),
     ]
     write_page(path, f"Mark the heads: {name}", parts, _head())
 
@@ -149,7 +149,7 @@ def write_scene_page(
             '<div class="tools"><button id="copy">Copy</button></div>\n'
         ),
         paragraph("This page fetches nothing and sends nothing.", note=True),
-        _scripts(data, pictures, "view.js", "draw.js"),
+        _scripts(data, pictures, "draw.js"),
     ]
     write_page(path, f"Draw the scene: {name}", parts, _head())
 
@@ -180,10 +180,11 @@ def _tools(own: str) -> Markup:
     )
 
 
-def _scripts(data: dict, pictures: list[Markup], *names: str) -> Markup:
-    """Scripts with what they work on; no text in it can end the element that it stands in."""
+def _scripts(data: dict, pictures: list[Markup], own: str) -> Markup:
+    """The script of all such pages and a page's own, with what they work on; no text in it can end the
+    element that it stands in."""
     content = json.dumps(data).replace("<", "\\u003c")
-    texts = "\n".join((_SCRIPTS / name).read_text(encoding="utf-8") for name in names)
+    texts = "\n".join((_SCRIPTS / name).read_text(encoding="utf-8") for name in ("view.js", own))
     held = f'<script type="application/json" id="data">{content}</script>'
     frames = f'<div id="frames" hidden>{"".join(pictures)}</div>'
     return Markup(f"{frames}\n{held}\n<script>\n{texts}</script>\n")

@@ -1,6 +1,6 @@
 """Plain operations on images: reducing them, and order statistics of a pixel over many of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import cv2
@@ -192,18 +192,15 @@ def noise_of(frames_bgr: Iterable[np.ndarray], empty_bgr: np.ndarray) -> np.ndar
 
 @cache
 def _comparators(n: int) -> list[tuple[int, int]]:
-    """Pairs of places that sort n values when each pair is put in order in turn."""
-    return list(_odd_even_merge_sort(n))
-
-
-def _odd_even_merge_sort(n: int) -> Iterator[tuple[int, int]]:
-    sorted_run = 1
+    """Pairs of places that sort n values when each pair is put in order in turn: odd-even merge sort."""
+    pairs, sorted_run = [], 1
     while sorted_run < n:
         step = sorted_run
         while step:
             for first in range(step % sorted_run, n - step, 2 * step):
                 for low in range(first, min(first + step, n - step)):
                     if low // (2 * sorted_run) == (low + step) // (2 * sorted_run):
-                        yield low, low + step
+                        pairs.append((low, low + step))
             step //= 2
         sorted_run *= 2
+    return pairs

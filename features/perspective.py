@@ -330,7 +330,7 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     blobs, weights = np.concatenate([blobs for blobs, _ in evidence]), shares * np.concatenate(weights)
     reference_row = np.quantile(blobs[:, 0], 0.75)
     lines, log_posterior, best = _search(blobs, weights, reference_row, frame_height)
-    probability = _person_probability(_log_ratio(best, blobs, reference_row, frame_height), blobs)
+    probability = _person_probability(best, blobs, reference_row, frame_height)
     whole = weights * probability
     n_people = shares @ probability
     n_places = np.average(
@@ -412,8 +412,7 @@ def _lying_people(blob_sets, line, reference_row, frame_height):
         turned = _upright(blobs[:, [0, 2, 1, 3]], frame_height)
         if len(turned):
             turned, numbers = _distinct(turned, frame_height)
-            log_ratio = _log_ratio(line, turned, reference_row, frame_height)
-            people += np.sqrt(numbers) @ _person_probability(log_ratio, turned)
+            people += np.sqrt(numbers) @ _person_probability(line, turned, reference_row, frame_height)
     return people
 
 
@@ -504,8 +503,9 @@ def _height_densities(log_ratio):
     return person, np.where(log_ratio < 0, _PART / log_range, group) + _ANYTHING / (2 * log_range)
 
 
-def _person_probability(log_ratio, blobs):
-    person, other = _height_densities(log_ratio)
+def _person_probability(line, blobs, reference_row, frame_height):
+    """How likely each blob is one whole person, if a line holds."""
+    person, other = _height_densities(_log_ratio(line, blobs, reference_row, frame_height))
     person = person * _shape_density(blobs)
     return person / (person + other)
 

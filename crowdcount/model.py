@@ -21,6 +21,8 @@ from .scene.description import Strict, first_of
 from .storage import check_writable, refuse_to_replace
 
 VERSION = 1
+#: What stands for the bundled model in the place of a model file's name.
+BUNDLED = "bundled"
 NO_DIRECTIONS = "the model knows no directions; train one with --directions"
 NO_PROFILE = "the model knows no density over depth; train one with --target profile"
 #: Standard deviation of the logarithm of the factor by which a model for any scene counts too many or too few

@@ -39,6 +39,7 @@ def test_no_init_files_under_tests():
         ),
         ("import crowdcount.batch.report", {"pydantic", "crowdcount.model", "crowdcount.video"}),
         ("import crowdcount.forecast, crowdcount.terminal", {"cv2", "pydantic", "crowdcount.video"}),
+        ("import crowdcount.learning.suggestion, crowdcount.learning.explain", {"scipy", "sklearn", "rich"}),
     ],
 )
 def test_work_loads_nothing_that_it_does_without(work, others):

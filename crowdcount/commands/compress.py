@@ -53,7 +53,7 @@ def compress(model: str, output: str | None, json: bool, quiet: bool, **options)
     frame; what that costs in accuracy is measured by cross-validation, beside prototypes that are selected
     among the training frames.
     """
-    from ..learning.jobs import compress_model
+    from ..learning.compression import compress_model
     from ..learning.reports import compression_report
     from ..results import print_result
     from ..terminal import Terminal

@@ -21,7 +21,7 @@ def explain(model: str, footage: str, output: str | None, quiet: bool) -> None:
     MODEL was made by `crowdcount compress`, FOOTAGE is what it was trained on: a video, images or the folder
     of a data set. Writes one HTML page with the training frames that each prototype is like.
     """
-    from ..learning.jobs import explain_model
+    from ..learning.explain import explain_model
     from ..results import print_result
     from ..terminal import Terminal
 

@@ -35,7 +35,7 @@ def suggest(source: str, output: str | None, html: str | None, quiet: bool, **op
     SOURCE is a video file, or a folder or pattern of images. From the frames chosen, `crowdcount train
     --counts` learns more than from as many evenly spaced ones.
     """
-    from ..learning.jobs import suggest_frames, teaches_a_model
+    from ..learning.suggestion import suggest_frames, teaches_a_model
     from ..results import plural, print_result
     from ..terminal import Terminal
 

@@ -1,1 +1,6 @@
 """Learning from labels: data sets, training, and what is told about labels and made of models."""
+
+#: Blocks of a cross-validation.
+N_BLOCKS = 5
+#: With fewer labels there is nothing to validate on.
+MIN_LABELS = 2 * N_BLOCKS

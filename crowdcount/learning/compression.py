@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -23,7 +24,10 @@ from models.kernels import KernelSum, evaluate
 from models.selection import SELECTIONS
 
 from ..errors import ModelError
-from ..model import CounterModel, Examples, Prototypes
+from ..model import CounterModel, Examples, Prototypes, check_model_file, load_model
+from ..plots import PLOT_SUFFIXES, plot_compression
+from ..storage import check_writable, refuse_to_replace
+from ..watcher import Watcher
 from .measuring import Progress
 
 #: Numbers of prototypes that are tried.
@@ -292,3 +296,43 @@ def _separate(order: np.ndarray, apart: int, count: int) -> list[int]:
         if len(chosen) < count and all(abs(row - other) >= apart for other in chosen):
             chosen.append(row)
     return chosen
+
+
+def compress_model(
+    model: str | Path,
+    output: str | Path | None = None,
+    *,
+    prototypes: int | None = None,
+    plot: str | Path | None = None,
+    watcher: Watcher,
+) -> tuple[Compression, str]:
+    """Compress a model and save the smaller one; returns what was found, and the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    output : path, optional
+        Model file to write; by default `<stem>.compressed.npz` in the working folder.
+    prototypes : int, optional
+        How many; see `compress`.
+    plot : path, optional
+        Picture to draw of the error against the number of prototypes.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, OutputError
+    """
+    written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
+    check_model_file(written, model)
+    if plot is not None:
+        refuse_to_replace(plot, model, written)
+        check_writable(plot, PLOT_SUFFIXES)
+    loaded = load_model(model)
+    with watcher.progress() as show:
+        found = compress(loaded, prototypes, lambda done, total: show("compressing", done, total, None))
+    found.model.save(written)
+    if plot is not None:
+        plot_compression(found, plot, Path(model).name)
+    return found, written

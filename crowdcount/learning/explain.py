@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DatasetError, ModelError
-from ..model import CounterModel, Prototypes
-from ..pages import Markup, paragraph, picture, section, table, write_page
+from ..model import CounterModel, Prototypes, load_model
+from ..pages import Markup, check_page, paragraph, picture, section, table, write_page
 from ..video import open_source
+from ..watcher import Watcher
 from .datasets import load_dataset
 
 PICTURE_WIDTH = 240
@@ -109,3 +110,30 @@ def _parts(model: CounterModel, prototypes: Prototypes, images: Mapping[int, np.
                 ],
             ),
         )
+
+
+def explain_model(
+    model: str | Path, footage: str | Path, output: str | Path | None = None, *, watcher: Watcher
+) -> str:
+    """Write a page on what a compressed model compares frames with; returns the file's name.
+
+    Parameters
+    ----------
+    model : path
+        Model file.
+    footage : path
+        What the model was trained on; see `explain`.
+    output : path, optional
+        Page to write; by default `<stem>.explained.html` in the working folder.
+    watcher : Watcher
+
+    Raises
+    ------
+    ModelError, VideoError, OutputError
+    """
+    written = f"{Path(model).stem}.explained.html" if output is None else str(output)
+    check_page(written, model, footage)
+    with watcher.progress() as show:
+        show(f"looking at {footage}", 0, None, None)
+        explain(load_model(model), footage, written)
+    return written

@@ -20,6 +20,7 @@ from models.predictor import standardised
 
 from ..model import Examples, Fullness
 from ..video import spread
+from . import MIN_LABELS, N_BLOCKS
 from .datasets import Dataset
 from .grids import grid_weights
 from .measuring import FeatureTable, check_labels, measure, selected
@@ -37,10 +38,6 @@ from .regressors import (
 )
 from .training_range import fullness
 
-#: Blocks of the cross-validation.
-N_BLOCKS = 5
-#: With fewer labels there is nothing to validate on.
-MIN_LABELS = 2 * N_BLOCKS
 #: Frames without a label beyond this number are thinned out evenly: the fit's time grows with their cube.
 MAX_UNLABELLED = 600
 

@@ -1,104 +1,20 @@
-"""What the commands on labels and models do, for any caller: read what is given, work, and write files."""
+"""What the commands on labelled data sets do, for any caller: read what is given, work, and write files."""
 
-import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import DatasetError, OutputError
-from ..jobs import command_on, source_label, source_stem
-from ..model import check_model_file, default_model, load_model
+from ..jobs import source_label
+from ..model import BUNDLED, check_model_file, default_model, load_model
 from ..pages import check_page
-from ..plots import PLOT_SUFFIXES, plot_compression
 from ..scene import Scene, load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, same_file
-from ..video import refuse_among_images
 from ..watcher import Show, Watcher
 from .audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
-from .compression import Compression, compress
 from .datasets import Dataset, load_dataset
-from .explain import explain
-from .fitting import MIN_LABELS
 from .recalibration import Recalibration, recalibrate
-from .suggestion import Suggestion, picture_name, suggest, write_page, write_pictures, write_suggestions
 from .training import Evaluation, Training, evaluate, train
-
-#: What stands for the bundled model in the place of a model file's name.
-BUNDLED = "bundled"
-
-
-def suggest_frames(
-    source: str,
-    output: str | None = None,
-    *,
-    size: int = 25,
-    pictures: str | Path | None = None,
-    html: str | Path | None = None,
-    scene: str | Path | None = None,
-    fps: float | None = None,
-    watcher: Watcher,
-) -> tuple[list[Suggestion], str | None]:
-    """Choose frames to count and write them; returns them and the file's name.
-
-    Parameters
-    ----------
-    source : str
-        A video file, or a folder or pattern of images.
-    output : str, optional
-        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, and none where there
-        is a page. It must not be there: it may hold counts.
-    size, fps
-        As for `crowdcount.learning.suggestion.suggest`.
-    pictures : path, optional
-        Folder for the frames as pictures.
-    html : path, optional
-        Page to write, to mark the heads on.
-    scene : path, optional
-        Scene file.
-    watcher : Watcher
-
-    Raises
-    ------
-    DatasetError, VideoError, SceneError, OutputError
-    """
-    written = f"{source_stem(source)}.labels.csv" if output is None and html is None else output
-    if html is not None:
-        check_page(html, source, scene, output)
-    if written not in (None, "-"):
-        if os.path.isfile(written):
-            raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
-        refuse_to_replace(written, source, scene)
-        check_writable(written, (".csv",))
-    loaded_scene = None if scene is None else load_scene(scene)
-    if pictures is not None:
-        folder = Path(pictures)
-        check_writable(next(one for one in (folder, *folder.parents) if one.exists()) / "frame.png")
-        refuse_among_images(folder / picture_name(0), source)
-    with watcher.progress() as show:
-        show(f"looking at {source_label(source)}", 0, None, None)
-        found = suggest(
-            source, size, scene=loaded_scene, fps=fps,
-            progress=lambda done, total: show("measuring", done, total, None),
-        )  # fmt: skip
-        if pictures is not None:
-            write_pictures(source, found, pictures)
-        if html is not None:
-            stem = source_stem(source)
-            options = [] if scene is None else ["--scene", str(scene)]
-            options += [] if fps is None else ["--fps", f"{fps:g}"]
-            saved = re.sub(r'[<>:"|?*\\]', "_", f"{stem}.dots.csv")  # as browsers do
-            name, model = (["train"], "-m") if teaches_a_model(found) else (["recalibrate", BUNDLED], "-o")
-            command = command_on(source, name, "--counts", saved, model, f"{stem}.npz", *options)
-            write_page(source, found, loaded_scene, html, saved=saved, command=command)
-        if written is not None:
-            write_suggestions(found, written)
-    return found, written
-
-
-def teaches_a_model(found: Sequence[Suggestion]) -> bool:
-    """Whether suggested frames are enough for train; fewer correct a model that is there (recalibrate)."""
-    return len(found) >= MIN_LABELS
 
 
 def train_model(
@@ -271,73 +187,6 @@ def recalibrate_model(
         )
         found.model.save(written)
     return found, written
-
-
-def compress_model(
-    model: str | Path,
-    output: str | Path | None = None,
-    *,
-    prototypes: int | None = None,
-    plot: str | Path | None = None,
-    watcher: Watcher,
-) -> tuple[Compression, str]:
-    """Compress a model and save the smaller one; returns what was found, and the file's name.
-
-    Parameters
-    ----------
-    model : path
-        Model file.
-    output : path, optional
-        Model file to write; by default `<stem>.compressed.npz` in the working folder.
-    prototypes : int, optional
-        How many; see `crowdcount.learning.compression.compress`.
-    plot : path, optional
-        Picture to draw of the error against the number of prototypes.
-    watcher : Watcher
-
-    Raises
-    ------
-    ModelError, OutputError
-    """
-    written = f"{Path(model).stem}.compressed.npz" if output is None else str(output)
-    check_model_file(written, model)
-    if plot is not None:
-        refuse_to_replace(plot, model, written)
-        check_writable(plot, PLOT_SUFFIXES)
-    loaded = load_model(model)
-    with watcher.progress() as show:
-        found = compress(loaded, prototypes, lambda done, total: show("compressing", done, total, None))
-    found.model.save(written)
-    if plot is not None:
-        plot_compression(found, plot, Path(model).name)
-    return found, written
-
-
-def explain_model(
-    model: str | Path, footage: str | Path, output: str | Path | None = None, *, watcher: Watcher
-) -> str:
-    """Write a page on what a compressed model compares frames with; returns the file's name.
-
-    Parameters
-    ----------
-    model : path
-        Model file.
-    footage : path
-        What the model was trained on; see `crowdcount.learning.explain.explain`.
-    output : path, optional
-        Page to write; by default `<stem>.explained.html` in the working folder.
-    watcher : Watcher
-
-    Raises
-    ------
-    ModelError, VideoError, OutputError
-    """
-    written = f"{Path(model).stem}.explained.html" if output is None else str(output)
-    check_page(written, model, footage)
-    with watcher.progress() as show:
-        show(f"looking at {footage}", 0, None, None)
-        explain(load_model(model), footage, written)
-    return written
 
 
 def _measuring(show: Show) -> Callable[[int, int], None]:

@@ -14,8 +14,9 @@ from models import Copies
 from ..errors import DatasetError
 from ..scene import Scene, is_one_shape
 from ..video import files_of
+from . import MIN_LABELS
 from .datasets import Dataset
-from .fitting import MIN_LABELS, measure_labelled
+from .fitting import measure_labelled
 from .measuring import FeatureTable, Progress, check_labels, selected
 
 

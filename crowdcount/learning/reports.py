@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 
+from ..model import BUNDLED
 from ..results import OTHER_SCENE, plural
 from .audit import Audit
 from .compression import Compression
 from .fitting import RemovedLabel
-from .jobs import BUNDLED
 from .measuring import SHORT_STRETCH
 from .profile_training import ProfileFit
 from .recalibration import Recalibration

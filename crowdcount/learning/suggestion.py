@@ -1,6 +1,8 @@
 """Which frames to count by hand, so that a counter learns most from few of them."""
 
 import math
+import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +13,19 @@ from models import transductive_design
 from models.kernels import Kernel
 from models.predictor import column_statistics, standardised
 
-from ..errors import DatasetError
+from ..errors import DatasetError, OutputError
+from ..jobs import command_on, source_label, source_stem
 from ..marking import write_heads_page
+from ..model import BUNDLED
 from ..overview import Overview
+from ..pages import check_page
 from ..pipeline import Pipeline
 from ..results import open_rows
-from ..scene import Scene
-from ..storage import output_errors, write_picture
-from ..video import VideoSource, open_source
+from ..scene import Scene, load_scene
+from ..storage import check_writable, output_errors, refuse_to_replace, write_picture
+from ..video import VideoSource, open_source, refuse_among_images
+from ..watcher import Watcher
+from . import MIN_LABELS
 from .datasets import open_recorded
 from .grids import grid_weights
 
@@ -175,3 +182,76 @@ def _images(path: str, suggestions: Sequence[Suggestion]) -> Iterator[tuple[Sugg
         for frame in source.frames_at(sorted(wanted)):
             if frame.image_bgr is not None:
                 yield wanted[frame.index], frame.image_bgr
+
+
+def suggest_frames(
+    source: str,
+    output: str | None = None,
+    *,
+    size: int = 25,
+    pictures: str | Path | None = None,
+    html: str | Path | None = None,
+    scene: str | Path | None = None,
+    fps: float | None = None,
+    watcher: Watcher,
+) -> tuple[list[Suggestion], str | None]:
+    """Choose frames to count and write them; returns them and the file's name.
+
+    Parameters
+    ----------
+    source : str
+        A video file, or a folder or pattern of images.
+    output : str, optional
+        CSV file to write, or "-"; by default `<stem>.labels.csv` in the working folder, and none where there
+        is a page. It must not be there: it may hold counts.
+    size, fps
+        As for `suggest`.
+    pictures : path, optional
+        Folder for the frames as pictures.
+    html : path, optional
+        Page to write, to mark the heads on.
+    scene : path, optional
+        Scene file.
+    watcher : Watcher
+
+    Raises
+    ------
+    DatasetError, VideoError, SceneError, OutputError
+    """
+    written = f"{source_stem(source)}.labels.csv" if output is None and html is None else output
+    if html is not None:
+        check_page(html, source, scene, output)
+    if written not in (None, "-"):
+        if os.path.isfile(written):
+            raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")
+        refuse_to_replace(written, source, scene)
+        check_writable(written, (".csv",))
+    loaded_scene = None if scene is None else load_scene(scene)
+    if pictures is not None:
+        folder = Path(pictures)
+        check_writable(next(one for one in (folder, *folder.parents) if one.exists()) / "frame.png")
+        refuse_among_images(folder / picture_name(0), source)
+    with watcher.progress() as show:
+        show(f"looking at {source_label(source)}", 0, None, None)
+        found = suggest(
+            source, size, scene=loaded_scene, fps=fps,
+            progress=lambda done, total: show("measuring", done, total, None),
+        )  # fmt: skip
+        if pictures is not None:
+            write_pictures(source, found, pictures)
+        if html is not None:
+            stem = source_stem(source)
+            options = [] if scene is None else ["--scene", str(scene)]
+            options += [] if fps is None else ["--fps", f"{fps:g}"]
+            saved = re.sub(r'[<>:"|?*\\]', "_", f"{stem}.dots.csv")  # as browsers do
+            name, model = (["train"], "-m") if teaches_a_model(found) else (["recalibrate", BUNDLED], "-o")
+            command = command_on(source, name, "--counts", saved, model, f"{stem}.npz", *options)
+            write_page(source, found, loaded_scene, html, saved=saved, command=command)
+        if written is not None:
+            write_suggestions(found, written)
+    return found, written
+
+
+def teaches_a_model(found: Sequence[Suggestion]) -> bool:
+    """Whether suggested frames are enough for train; fewer correct a model that is there (recalibrate)."""
+    return len(found) >= MIN_LABELS

@@ -22,9 +22,10 @@ from ..errors import DatasetError
 from ..model import CounterModel, given_model
 from ..scene import Scene
 from ..smoothing import smoothed
+from . import MIN_LABELS, N_BLOCKS
 from .datasets import Dataset
 from .directions import by_direction, tells_directions
-from .fitting import MIN_LABELS, N_BLOCKS, Fitting, RemovedLabel
+from .fitting import Fitting, RemovedLabel
 from .local_counts import local_counts
 from .measuring import (
     FeatureTable,

@@ -11,10 +11,9 @@ from click.testing import CliRunner
 from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.learning.compression import SIZES, compress
+from crowdcount.learning.compression import SIZES, compress, compress_model
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.explain import explain
-from crowdcount.learning.jobs import compress_model
 from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
 from crowdcount.terminal import Terminal

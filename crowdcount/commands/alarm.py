@@ -3,24 +3,25 @@
 import click
 
 from .common import (
-    FROM_ONE,
     NOT_NEGATIVE,
-    POSITION,
     POSITIVE,
     cache_option,
+    end_option,
+    every_option,
     json_line,
     json_option,
     model_option,
+    output_option,
+    plot_option,
     quiet_option,
     reconnect_option,
     scene_option,
+    seconds_option,
+    start_option,
     start_time_option,
     timeout_option,
 )
 
-_every_option = click.option(
-    "--every", type=FROM_ONE, default=1, show_default=True, help="Take every Nth frame."
-)
 _fps_option = click.option(
     "--fps", type=POSITIVE, help="Frames per second of images and tables, or in place of what a file says."
 )
@@ -41,7 +42,7 @@ def alarm() -> None:
 )
 @model_option("Model file to write (.npz).", required=True)
 @scene_option
-@_every_option
+@every_option("Take")
 @_fps_option
 @cache_option
 @json_option
@@ -67,12 +68,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @alarm.command()
 @click.argument("source")
 @model_option("Model file, made by `crowdcount alarm train`.", required=True)
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="CSV file for the events, - for the standard output; by default STEM.events.csv.",
-)
+@output_option("CSV file for the events, - for the standard output; by default STEM.events.csv.")
 @click.option(
     "--margin",
     type=NOT_NEGATIVE,
@@ -80,33 +76,17 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
     show_default=True,
     help="Hysteresis: raise at this decision value, clear at its negative; 1 is the margin of the training.",
 )
-@click.option(
-    "--raise-after",
-    "raise_after_s",
-    type=NOT_NEGATIVE,
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long it must have been too crowded.",
-)
-@click.option(
-    "--clear-after",
-    "clear_after_s",
-    type=NOT_NEGATIVE,
-    default=5.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long it must have been fine again.",
-)
-@_every_option
-@click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
-@click.option("--end", type=POSITION, help="Where to stop, itself not judged: a frame, 2.5s or HH:MM:SS.")
+@seconds_option("--raise-after", "raise_after_s", default=2.0, help="How long it must have been too crowded.")
+@seconds_option("--clear-after", "clear_after_s", default=5.0, help="How long it must have been fine again.")
+@every_option("Take")
+@start_option
+@end_option("judged")
 @scene_option
 @start_time_option
 @_fps_option
 @timeout_option
 @reconnect_option
-@click.option("--plot", metavar="FILE", help="Picture to draw of the alarm over time, .png, .svg or .pdf.")
+@plot_option("the alarm over time")
 @quiet_option
 def run(
     source: str, model: str, output: str | None, plot: str | None, timeout: float, quiet: bool, **options

@@ -4,17 +4,12 @@ from dataclasses import asdict
 
 import click
 
-from .common import dataset_options, json_line
+from .common import dataset_options, json_line, output_option
 
 
 @click.command()
 @dataset_options()
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="CSV file to write of the labels that stand out, - for the standard output.",
-)
+@output_option("CSV file to write of the labels that stand out, - for the standard output.")
 @click.option("--html", metavar="FILE", help="Page to write of them with their frames, .html.")
 def audit(dataset: str, output: str | None, html: str | None, json: bool, quiet: bool, **options) -> None:
     """Find the labels of DATASET that look wrong.

@@ -8,15 +8,16 @@ from click.core import ParameterSource
 from .common import (
     FAILED,
     FROM_ONE,
-    NOT_NEGATIVE,
     POSITIVE,
     SOME_FAILED,
     ParsedText,
     TableText,
     complain,
+    every_option,
     model_option,
     quiet_option,
     scene_option,
+    seconds_option,
 )
 
 
@@ -41,7 +42,7 @@ from .common import (
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave these files out.")
 @model_option("Model file for cameras without their own; by default the bundled one.")
 @scene_option
-@click.option("--every", type=FROM_ONE, default=1, show_default=True, help="Count every Nth frame.")
+@every_option("Count")
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
@@ -51,35 +52,15 @@ from .common import (
 )
 @click.option("--workers", type=FROM_ONE, help="Processes of this machine; by default one per core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the Dask cluster: tcp://HOST:8786.")
-@click.option(
+@seconds_option(
     "--segment",
-    type=NOT_NEGATIVE,
     default=900.0,
-    show_default=True,
-    metavar="SECONDS",
     help="Cut longer videos into parts of this length, counted at once; 0 cuts none.",
 )
-@click.option(
-    "--warm-up",
-    type=NOT_NEGATIVE,
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Footage before each part that is looked at first.",
-)
-@click.option(
-    "--time-limit",
-    type=POSITIVE,
-    metavar="SECONDS",
-    help="Longest that workers may take for one video, together.",
-)
-@click.option(
-    "--silence",
-    type=POSITIVE,
-    default=600.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Stop a worker that shows no progress for so long.",
+@seconds_option("--warm-up", default=10.0, help="Footage before each part that is looked at first.")
+@seconds_option("--time-limit", type=POSITIVE, help="Longest that workers may take for one video, together.")
+@seconds_option(
+    "--silence", type=POSITIVE, default=600.0, help="Stop a worker that shows no progress for so long."
 )
 @click.option(
     "--retries",

@@ -120,6 +120,43 @@ def model_option(text: str, required: bool = False) -> Callable:
     return click.option("--model", "-m", metavar="FILE", required=required, help=text)
 
 
+def output_option(text: str) -> Callable:
+    """The option that names the file of the result."""
+    return click.option("--output", "-o", metavar="FILE", help=text)
+
+
+def plot_option(what: str) -> Callable:
+    """The option that names a picture to draw of something."""
+    return click.option("--plot", metavar="FILE", help=f"Picture to draw of {what}, .png, .svg or .pdf.")
+
+
+def level_option(text: str) -> Callable:
+    """The option for what intervals shall hold."""
+    return click.option("--level", type=LEVEL, default=0.9, show_default=True, help=text)
+
+
+def every_option(verb: str) -> Callable:
+    """The option to pass over frames."""
+    return click.option(
+        "--every", type=FROM_ONE, default=1, show_default=True, help=f"{verb} every Nth frame."
+    )
+
+
+def end_option(done: str) -> Callable:
+    """The option for where to stop; what is not `done` with the frame there."""
+    text = f"Where to stop, itself not {done}: a frame, 2.5s or HH:MM:SS."
+    return click.option("--end", type=POSITION, help=text)
+
+
+def seconds_option(
+    *names: str, help: str, default: float | None = None, type: click.ParamType = NOT_NEGATIVE
+) -> Callable:
+    """An option for a length of time."""
+    usual = {} if default is None else {"default": default, "show_default": True}
+    return click.option(*names, type=type, metavar="SECONDS", help=help, **usual)
+
+
+start_option = click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
 fps_option = click.option(
     "--fps",
     type=POSITIVE,
@@ -128,21 +165,13 @@ fps_option = click.option(
 )
 scene_option = click.option("--scene", metavar="FILE", help="Scene file, made by `crowdcount scene`.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Show errors and results only.")
-timeout_option = click.option(
-    "--timeout",
-    type=POSITIVE,
-    default=10.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a stream may be silent.",
+timeout_option = seconds_option(
+    "--timeout", type=POSITIVE, default=10.0, help="How long a stream may be silent."
 )
-reconnect_option = click.option(
+reconnect_option = seconds_option(
     "--reconnect",
     "reconnect_s",
-    type=NOT_NEGATIVE,
     default=0.0,
-    show_default=True,
-    metavar="SECONDS",
     help="For how long a camera or stream that broke off is tried again before it is given up.",
 )
 

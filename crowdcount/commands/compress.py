@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from .common import json_line, json_option, quiet_option
+from .common import json_line, json_option, output_option, plot_option, quiet_option
 
 
 class _Prototypes(click.ParamType):
@@ -33,17 +33,8 @@ class _Prototypes(click.ParamType):
     metavar="M|auto",
     help="How many prototypes to keep; auto, the default: as few as cost little accuracy.",
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="Model file to write; by default STEM.compressed.npz in the working folder.",
-)
-@click.option(
-    "--plot",
-    metavar="FILE",
-    help="Picture to draw of the error against the number of prototypes, .png, .svg or .pdf.",
-)
+@output_option("Model file to write; by default STEM.compressed.npz in the working folder.")
+@plot_option("the error against the number of prototypes")
 @json_option
 @quiet_option
 def compress(model: str, output: str | None, json: bool, quiet: bool, **options) -> None:

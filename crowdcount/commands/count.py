@@ -7,15 +7,18 @@ import click
 from ..errors import CrowdCountError, OutputError
 from .common import (
     FAILED,
-    FROM_ONE,
-    POSITION,
     SOME_FAILED,
     complain,
+    end_option,
+    every_option,
     fps_option,
     model_option,
+    output_option,
+    plot_option,
     quiet_option,
     reconnect_option,
     scene_option,
+    start_option,
     start_time_option,
     timeout_option,
 )
@@ -23,20 +26,17 @@ from .common import (
 
 @click.command()
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the counts, - for the standard output; by default STEM.counts.csv in the working folder.",
+@output_option(
+    "File for the counts, - for the standard output; by default STEM.counts.csv in the working folder."
 )
 @click.option(
     "--format",
     type=click.Choice(["csv", "jsonl", "parquet"]),
     help="Format of the counts; by default the output's suffix, else csv.",
 )
-@click.option("--every", type=FROM_ONE, default=1, show_default=True, help="Count every Nth frame.")
-@click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
-@click.option("--end", type=POSITION, help="Where to stop, itself not counted: a frame, 2.5s or HH:MM:SS.")
+@every_option("Count")
+@start_option
+@end_option("counted")
 @model_option("Model file, made by `crowdcount train`; by default the bundled one.")
 @scene_option
 @click.option("--save-scene", metavar="FILE", help="Save the scene that was used, .json or .npz.")
@@ -49,7 +49,7 @@ from .common import (
     is_flag=True,
     help="Of a camera or stream that is faster than the counting, drop frames rather than lag.",
 )
-@click.option("--plot", metavar="FILE", help="Picture to draw of the counts over time, .png, .svg or .pdf.")
+@plot_option("the counts over time")
 @click.option("--overlay", metavar="FILE", help="Video to write with the counts drawn in, .mp4 or .avi.")
 @click.option(
     "--profile",

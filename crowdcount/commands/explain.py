@@ -2,18 +2,13 @@
 
 import click
 
-from .common import quiet_option
+from .common import output_option, quiet_option
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("footage", metavar="FOOTAGE")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="Page to write, .html; by default STEM.explained.html in the working folder.",
-)
+@output_option("Page to write, .html; by default STEM.explained.html in the working folder.")
 @quiet_option
 def explain(model: str, footage: str, output: str | None, quiet: bool) -> None:
     """Show what MODEL compares frames with.

@@ -2,19 +2,16 @@
 
 import click
 
-from .common import LEVEL, ParsedText, json_line, quiet_option
+from .common import ParsedText, json_line, level_option, output_option, plot_option, quiet_option
 
 
 @click.command()
 @click.argument("counts", metavar="COUNTS...", nargs=-1, required=True)
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the forecast, .csv, .jsonl or .parquet, - for the standard output; by default "
-    "STEM.forecast.csv in the working folder.",
+@output_option(
+    "File for the forecast, .csv, .jsonl or .parquet, - for the standard output; by default "
+    "STEM.forecast.csv in the working folder."
 )
-@click.option("--plot", metavar="FILE", help="Picture to draw of the forecast, .png, .svg or .pdf.")
+@plot_option("the forecast")
 @click.option(
     "--period",
     "period_s",
@@ -30,13 +27,7 @@ from .common import LEVEL, ParsedText, json_line, quiet_option
     show_default=True,
     help="Steps of a period, in which counts are averaged.",
 )
-@click.option(
-    "--level",
-    type=LEVEL,
-    default=0.9,
-    show_default=True,
-    help="Share of steps whose mean count the intervals shall hold.",
-)
+@level_option("Share of steps whose mean count the intervals shall hold.")
 @click.option("--json", is_flag=True, help="Print the back-test as one line of JSON.")
 @quiet_option
 def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> None:

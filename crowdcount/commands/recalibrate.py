@@ -4,18 +4,13 @@ from dataclasses import asdict
 
 import click
 
-from .common import dataset_options, json_line
+from .common import dataset_options, json_line, output_option
 
 
 @click.command()
 @click.argument("model", metavar="MODEL")
 @dataset_options()
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="Model file to write; by default STEM.recalibrated.npz in the working folder.",
-)
+@output_option("Model file to write; by default STEM.recalibrated.npz in the working folder.")
 def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet: bool, **options) -> None:
     """Correct MODEL by a few counts of DATASET.
 

@@ -2,12 +2,12 @@
 
 import click
 
-from .common import AXIS, PERSON, POLYGON, quiet_option, timeout_option
+from .common import AXIS, PERSON, POLYGON, output_option, quiet_option, timeout_option
 
 
 @click.command()
 @click.argument("source")
-@click.option("--output", "-o", metavar="FILE", help="Scene file to write: .json (can be edited) or .npz.")
+@output_option("Scene file to write: .json (can be edited) or .npz.")
 @click.option(
     "--roi",
     type=POLYGON,

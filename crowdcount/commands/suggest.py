@@ -2,7 +2,7 @@
 
 import click
 
-from .common import FROM_ONE, fps_option, quiet_option, scene_option
+from .common import FROM_ONE, fps_option, output_option, quiet_option, scene_option
 
 
 @click.command()
@@ -17,12 +17,9 @@ from .common import FROM_ONE, fps_option, quiet_option, scene_option
     metavar="N",
     help="How many frames to count.",
 )
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="CSV file to write, its counts to be filled in, - for the standard output; by default "
-    "STEM.labels.csv in the working folder, and none with --html.",
+@output_option(
+    "CSV file to write, its counts to be filled in, - for the standard output; by default "
+    "STEM.labels.csv in the working folder, and none with --html."
 )
 @click.option("--html", metavar="FILE", help="Page to mark the heads on, in the place of counts.")
 @click.option("--pictures", metavar="FOLDER", help="Folder for the frames as pictures.")

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from .common import LEVEL, dataset_options, json_line, model_option
+from .common import dataset_options, json_line, level_option, model_option
 
 
 @click.command()
@@ -25,13 +25,7 @@ from .common import LEVEL, dataset_options, json_line, model_option
     show_default=True,
     help="Quadratic kernels; or RBF kernels, for hlr, whose model `crowdcount compress` can shrink.",
 )
-@click.option(
-    "--level",
-    type=LEVEL,
-    default=0.9,
-    show_default=True,
-    help="Share of frames whose true count the intervals shall hold.",
-)
+@level_option("Share of frames whose true count the intervals shall hold.")
 @click.option(
     "--target",
     type=click.Choice(["count", "profile"]),

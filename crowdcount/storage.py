@@ -276,14 +276,13 @@ class WholeWrites(io.FileIO):
     """
 
     def write(self, data) -> int:
-        start = self.tell()
         rest = memoryview(data).cast("B")
         size = len(rest)
         try:
             while rest:
                 rest = rest[super().write(rest):]
         except OSError:
-            self.seek(start)
+            self.seek(len(rest) - size, os.SEEK_CUR)
             self.truncate()
             raise
         return size

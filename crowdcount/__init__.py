@@ -9,6 +9,20 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for type checkers and editors, which cannot follow `__getattr__`
+    from .counting import count, open_counting
+    from .errors import CrowdCountError
+    from .learning.audit import audit_labels
+    from .learning.datasets import load_dataset
+    from .learning.recalibration import recalibrate
+    from .learning.suggestion import suggest
+    from .learning.training import evaluate, train
+    from .model import default_model, load_model
+    from .results import FrameCount
+    from .scene import estimate_scene, load_scene, scene_from
+    from .video import parse_position
 
 __version__ = "0.1.0"
 
@@ -31,7 +45,26 @@ _HOMES = {
     "parse_position": "video",
 }
 
-__all__ = ["__version__", *_HOMES]
+# As a plain list, which type checkers read.
+__all__ = [
+    "CrowdCountError",
+    "FrameCount",
+    "__version__",
+    "audit_labels",
+    "count",
+    "default_model",
+    "estimate_scene",
+    "evaluate",
+    "load_dataset",
+    "load_model",
+    "load_scene",
+    "open_counting",
+    "parse_position",
+    "recalibrate",
+    "scene_from",
+    "suggest",
+    "train",
+]
 
 
 def __getattr__(name):
@@ -41,3 +74,8 @@ def __getattr__(name):
     if name != "CrowdCountError":  # which says so
         import_module(".packages", __name__).check_packages()
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__():
+    """The public names too, before they are asked for: consoles complete them."""
+    return sorted({*globals(), *__all__})

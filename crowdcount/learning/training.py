@@ -421,6 +421,8 @@ def _check_datasets(
     datasets: Sequence[Dataset], frames: str | None, kernel: str, target: str, directions: bool
 ) -> None:
     """DatasetError where data sets cannot teach what is asked, before hours are measured."""
+    if not datasets:
+        raise DatasetError("expected a data set to learn from, or several, found none")
     if len(datasets) > 1 and kernel == "rbf":
         raise DatasetError(
             f"RBF kernels learn from one recording, found {len(datasets)}; take one, or quadratic kernels"

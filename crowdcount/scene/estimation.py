@@ -1,6 +1,6 @@
 """The perspective found from the people who move in the footage."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import cv2
@@ -58,9 +58,11 @@ def estimate_scene(
     ------
     SceneError
         When the ROI is empty or outside the frame.
+    ValueError
+        When the frames are not all of one size, in three colours and uint8.
     """
     scene = scene_from(size_wh, polygons)
-    shown = showing_something(for_estimation(frame) for frame in frames_bgr)
+    shown = showing_something(for_estimation(frame) for frame in _checked(frames_bgr))
     frames = showing_one_view(coloured_alike(shown))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
@@ -77,3 +79,16 @@ def estimate_scene(
         height_origin="estimated",
         height_reliability=estimate.reliability,
     )
+
+
+def _checked(frames_bgr: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """The frames; ValueError at the first that is not (H, W, 3) uint8, or has another size than the first."""
+    size = None
+    for frame in frames_bgr:
+        size = frame.shape[:2] if size is None else size
+        if frame.shape != (*size, 3) or frame.dtype != np.uint8:
+            raise ValueError(
+                f"expected frames {(*size, 3)} of uint8, found {frame.shape} of {frame.dtype}; bring all to "
+                "one size, and grey ones to three channels"
+            )
+        yield frame

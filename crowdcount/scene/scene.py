@@ -283,17 +283,24 @@ def scene_from(
     Raises
     ------
     SceneError
-        When the ROI is empty or outside the frame, or the people give no line.
+        When the ROI is empty or outside the frame, or the people give no line; or these are no such numbers.
     """
     width, height = size_wh
     roi_origin = "assumed" if polygons is None else "given"
     polygons = whole_frame(size_wh) if polygons is None else polygons
-    polygons = tuple(tuple((float(x), float(y)) for x, y in polygon) for polygon in polygons)
+    try:
+        polygons = tuple(tuple((float(x), float(y)) for x, y in polygon) for polygon in polygons)
+        persons = persons if persons is None else [tuple(map(float, (x, y, size))) for x, y, size in persons]
+    except (TypeError, ValueError):
+        raise SceneError(
+            "expected a list of polygons, each of corners (x, y), and people as (x, foot_y, height); found "
+            "something else, as a single polygon or person without a list around it"
+        ) from None
     if persons is None:
         slope, intercept = typical_line(height)
         line = HeightLine(slope, intercept, SMALLEST_PERSON * height, float(height))
     else:
-        line = line_through(tuple(persons), size_wh)
+        line = line_through(persons, size_wh)
     return Scene(
         (int(width), int(height)),
         region_of(polygons, size_wh),

@@ -56,8 +56,8 @@ def region_of(polygons, size_wh) -> np.ndarray:
     """`mask_of` polygons as they are given; SceneError where one encloses nothing or crosses itself, or all
     lie outside."""
     for number, polygon in enumerate(polygons, start=1):
-        points = np.array(polygon, np.float64)
-        if not np.abs(points).max() <= MAX_COORDINATE:  # nor does NaN
+        points = np.array(polygon, np.float64).reshape(-1, 2)  # one without corners too
+        if not np.abs(points).max(initial=0) <= MAX_COORDINATE:  # nor does NaN
             raise SceneError(f"polygon {number} of the ROI has a point far outside any frame; correct it")
         if _crosses_itself(points):  # of an hourglass, the middle of the sides would not be counted
             raise SceneError(f"polygon {number} of the ROI crosses itself; give its corners in order")

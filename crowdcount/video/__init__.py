@@ -104,6 +104,8 @@ def open_source(
         raise VideoError(f"reconnect_s must be a number of seconds from 0, not {reconnect_s}")
     silence_opencv()
     if isinstance(source, Integral):
+        if not 0 <= source < 2**31:  # of a negative one OpenCV 5.0 crashes
+            raise VideoError(f"there is no camera {source}; give its number, from 0")
         return LiveSource(int(source), fps, timeout_s, reconnect_s)
     if not isinstance(source, (str, Path)):
         return ImageSource(_listed(source), "the list of images", fps)

@@ -130,6 +130,9 @@ class TestSceneFrom:
             ([((1, 1), (5, float("nan")), (9, 1))], "far outside"),
             ([((1, 1), (1e9, 5), (9, 1))], "far outside"),
             ([], "outside"),
+            ([[]], "polygon 1 of the ROI encloses no area"),
+            (TRIANGLE, "a single polygon"),
+            ([((1, 1, 1), (5, 5, 5), (9, 1, 1))], "each of corners (x, y)"),
         ],
     )
     def test_refuses_an_roi_that_holds_nothing(self, polygons, said):
@@ -153,6 +156,8 @@ class TestSceneFrom:
             ([(5, 50, 20), (float("nan"), 100, 30)], "measure again"),
             ([(5, 50, 20), (5, float("nan"), 30)], "measure again"),
             ([(5, 50, 20), (5, 100, float("nan"))], "measure again"),
+            ((5, 50, 20), "a single polygon or person"),
+            ([(5, 50), (5, 100)], "people as (x, foot_y, height)"),
         ],
     )
     def test_refuses_people_who_give_no_perspective(self, persons, said):
@@ -628,6 +633,18 @@ class TestEstimate:
         frame = np.random.default_rng(0).integers(0, 256, (120, 160, 3)).astype(np.uint8)
         scene = estimate_scene([frame] * n_frames, SIZE)
         assert same(scene, scene_from(SIZE))
+
+    @pytest.mark.parametrize("shape", [SIZE[::-1], (*SIZE[::-1], 4), (*SIZE[::-1], 1)])
+    def test_frames_that_are_not_in_three_colours_are_refused(self, shape):
+        with pytest.raises(ValueError, match=r"found \(120, 160.* of uint8; bring all to one size, and grey"):
+            estimate_scene([np.zeros(shape, np.uint8)] * 20, SIZE)
+
+    def test_frames_of_other_types_or_several_sizes_are_refused(self):
+        frame = np.zeros((*SIZE[::-1], 3), np.uint8)
+        with pytest.raises(ValueError, match="of float64"):
+            estimate_scene([frame / 255] * 20, SIZE)
+        with pytest.raises(ValueError, match=r"expected frames \(120, 160, 3\) of uint8, found \(60, "):
+            estimate_scene([frame, frame[:60]] * 10, SIZE)
 
     @pytest.mark.parametrize(
         ("clip", "truth", "worst"),

@@ -295,6 +295,10 @@ class TestTrain:
         with pytest.raises(DatasetError, match="found 5"):
             train(linear, frames="1-5")
 
+    def test_no_data_set_at_all(self):
+        with pytest.raises(DatasetError, match="expected a data set to learn from, or several, found none"):
+            train([])
+
     def test_labels_that_are_all_alike_are_an_error(self, linear):
         """As of an empty yard: every frame would be counted the same, in an interval of no width."""
         same = replace(linear, counts=np.where(np.arange(200) < 120, 9.0, np.nan))

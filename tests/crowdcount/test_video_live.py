@@ -44,6 +44,13 @@ def test_absent_camera():
             open_source(source)
 
 
+@pytest.mark.parametrize("number", [-1, 2**31])
+def test_no_camera_has_such_a_number(number):
+    """Of -1, OpenCV 5.0 crashes."""
+    with pytest.raises(VideoError, match=f"there is no camera {number}; give its number, from 0"):
+        open_source(number)
+
+
 def say_nothing(connection):
     pass
 

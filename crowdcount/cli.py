@@ -118,6 +118,9 @@ class _CommandLine(click.Group):
             complain(f"{error.filename} cannot be read: no permission; change its permissions")
             ctx.exit(FAILED)
         except OSError as error:
+            if error.errno == errno.ENOENT and not _is_working_folder_there():  # nor is any name in it
+                complain("the working folder was removed meanwhile; go to another one (cd)")
+                ctx.exit(FAILED)
             if error.errno != errno.ENAMETOOLONG:  # the same of an endless name
                 raise
             complain(f"{error.filename} cannot be read or written: its name is too long; choose a shorter")
@@ -127,6 +130,14 @@ class _CommandLine(click.Group):
                 raise
             complain("the memory is not enough; free some, or work on fewer frames or smaller pictures")
             ctx.exit(FAILED)
+
+
+def _is_working_folder_there() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _takes(command: click.Command, option: str) -> bool:

@@ -74,7 +74,7 @@ def _interval(training: Training) -> list[str]:
 def _local(training: Training) -> str:
     if training.local is None:
         return ""
-    return f"; mixed with the sum of local counts, learnt from dots (lam {training.local.lam:g})"
+    return f"; mixed with the sum of local counts, learnt from where people are (lam {training.local.lam:g})"
 
 
 def audit_report(audit: Audit, files: Sequence[str]) -> list[str]:

@@ -472,6 +472,17 @@ class TestBadInput:
         assert error_line(stderr).startswith(f"crowdcount: cannot write {path}.")
         assert "writing there is not permitted; choose another folder" in stderr
 
+    @pytest.mark.skipif(os.name == "nt", reason="there, a working folder cannot be removed")
+    @pytest.mark.parametrize("command", ["{0}/street.avi", "street.avi", "suggest {0}/street.avi -n 5"])
+    def test_a_working_folder_that_was_removed(self, run, here, command):
+        (here / "gone").mkdir()
+        os.chdir(here / "gone")
+        (here / "gone").rmdir()
+        code, _, stderr = run(command.format(here.parent))
+        os.chdir(here)
+        assert code == 1
+        assert "the working folder was removed meanwhile; go to another one (cd)" in error_line(stderr)
+
     @pytest.mark.parametrize("command", ["{}.mp4", "../street.avi -m {}", "train {} -m m.npz", "report {}"])
     def test_a_name_that_is_too_long(self, run, here, command):
         """To Python 3.14 nothing of such a name is there; earlier ones raise where it is asked."""

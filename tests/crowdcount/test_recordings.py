@@ -149,6 +149,7 @@ def test_dots_of_all_teach_local_counts_and_profiles(days, tmp_path):
     training = train(chosen, scene=days[0].scene, target="profile")
     assert training.profile is not None
     assert training.local is not None
+    assert any("learnt from where people are" in line for line in training_report(training, "m.npz"))
     with pytest.raises(DatasetError, match=r"tue.*does not tell where people are"):
         train([chosen[0], days[1].dataset()], scene=days[0].scene, target="profile")
 

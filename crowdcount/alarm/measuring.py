@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -16,7 +16,7 @@ from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..results import DIRECTIONS, is_reliable, read_counts
+from ..results import DIRECTIONS, is_reliable, read_counts, read_start_time
 from ..scene import Scene
 from ..smoothing import Looks, stride
 from ..tables import number_in, table_rows
@@ -74,6 +74,9 @@ class Measuring:
         See `CounterModel`.
     opened : datetime or None
         Of a camera or stream, see `SourceInfo`.
+    start_time : datetime or None
+        Wall-clock time of 0 s, where it is known: when a camera or stream was opened, or as a table of counts
+        tells it.
     view : callable
         Gives the empty scene of the frames measured so far (`Pipeline.view`); None for a table.
     step : int
@@ -92,6 +95,7 @@ class Measuring:
     rate: float | None = None
     person_height: float | None = None
     opened: datetime | None = None
+    start_time: datetime | None = None
     view: Callable[[], EmptyScene | None] = lambda: None
     step: int = 1
     views: Sequence[Sequence[int]] = ()
@@ -179,6 +183,7 @@ def open_measuring(
             rate=rate,
             person_height=pipeline.person_height,
             opened=opened.info.opened,
+            start_time=opened.info.opened,
             view=lambda: pipeline.view,
             step=step,
             views=pipeline.schema.views(),
@@ -209,7 +214,16 @@ def _table(source: str, start: Position | None, end: Position | None, every: int
         gap_s=float(gap_s),
         expected=len(within),
         step=math.ceil(step),
+        start_time=_start_time(Path(source)),
     )
+
+
+def _start_time(path: Path) -> datetime | None:
+    """Wall-clock time of 0 s where a table of counts tells it; None for other tables."""
+    if path.suffix.lower() in (".csv", *_COUNTS):
+        with suppress(DatasetError):  # it holds other features
+            return read_start_time(path)
+    return None
 
 
 def _read_table(path: Path, fps: float) -> tuple[tuple[str, ...], list[MeasuredFrame]]:

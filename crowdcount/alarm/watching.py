@@ -169,8 +169,8 @@ def watch(
     margin, raise_after_s, clear_after_s
         See `Alarm`.
     start_time : datetime, optional
-        Wall-clock time of the first frame, by default when a camera or stream was opened; adds the column
-        `time`.
+        Wall-clock time of the first frame, by default when a camera or stream was opened, or what a table of
+        counts tells; adds the column `time`.
     values : list, optional
         Gets the time and the decision value (NaN: none) of each frame, for a plot.
     show : callable, optional
@@ -195,7 +195,7 @@ def watch(
         loaded.check_columns(measuring.columns)
         summary.is_models_scene = loaded.is_for(measuring.scene)
         sight = Sight(max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) * measuring.gap_s))
-        summary.start_time = start_time or measuring.opened
+        summary.start_time = start_time or measuring.start_time
         if measuring.opened is not None and target != "-":
             set_aside(target)
         with open_events(target, summary.start_time) as write:

@@ -593,8 +593,30 @@ def test_counts_are_the_same_table_in_each_format(tmp_path, directions):
                 write(row)
         with open_measuring(str(path)) as measuring:
             found.append((measuring.columns, [astuple(frame) for frame in measuring.frames()]))
+            assert measuring.start_time == datetime(2024, 5, 1)
     np.testing.assert_equal(found[1:], found[:1] * 2)
     assert [features is None for _, _, features, _ in found[1][1]] == [True, True, True, False]
+
+
+def test_events_of_a_table_of_counts_are_told_by_its_clock(tmp_path):
+    rows = [f"{k},{k}.0,2024-05-01T08:00:{k:02}.000,{k % 20},0,20,\n" for k in range(40)]
+    table = write(tmp_path / "street.csv", "frame,time_s,time,count,low,high,flags\n" + "".join(rows))
+    calls = "".join(f"{k},{'crowded' if k % 20 >= 10 else 'fine'}\n" for k in range(40))
+    training = train_alarm(str(table), write(tmp_path / "calls.csv", "frame,call\n" + calls))
+    training.model.save(tmp_path / "alarm.npz", "alarm")
+    target = tmp_path / "events.csv"
+    watch(str(table), tmp_path / "alarm.npz", str(target))
+    with target.open(newline="") as file:
+        first = next(csv.DictReader(file))
+    assert first["event"] == "raised"
+    assert first["time"] == f"2024-05-01T08:00:{int(first['frame']):02}.000"
+
+
+@pytest.mark.parametrize("time", ["8 o'clock", "2024-05-01T08:00:00"])
+def test_a_time_in_a_table_of_other_features_is_ignored(tmp_path, time):
+    with open_measuring(str(write(tmp_path / "own.csv", f"frame,time,people\n0,{time},3\n"))) as measuring:
+        assert measuring.start_time is None
+        assert measuring.columns == ("people",)
 
 
 def test_counts_of_two_recordings_in_one_file_are_refused(tmp_path):

@@ -1,8 +1,12 @@
 """Reports of a batch: figures against plain arithmetic, on results written here; files and page."""
 
 import csv
+import os
 import re
+import shlex
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -316,6 +320,31 @@ class TestFiles:
         assert capsys.readouterr().err.count("1 video of unknown start time left out") == n
         report.main([str(out), *chosen], standalone_mode=False)
         assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the command is written for a POSIX shell")
+def test_the_command_for_one_file_of_all_counts_works_as_it_is_printed(out, tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "batch.md").read_text(encoding="utf-8")
+    python, *arguments = shlex.split(re.search(r"^    (python -c .*duckdb.*)$", text, re.MULTILINE)[1])
+    assert python == "python"
+    shutil.copytree(out, tmp_path / "counts")
+    subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
+    with (tmp_path / "all.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == sum(row.frames for row in summarise(out))
+    dated = [(row["camera"], row["time"]) for row in rows if row["time"]]
+    assert dated == sorted(dated)
+    assert list(rows[0]) == ["camera", "time", "frame", "time_s", "count", "low", "high", "flags"]
+
+
+def test_the_question_about_scenes_works_as_it_is_printed(out, tmp_path, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    text = (Path(__file__).parents[2] / "docs" / "batch.md").read_text(encoding="utf-8")
+    question = re.search(r"^    SELECT camera, avg.*?(?=\n\n)", text, re.MULTILINE | re.DOTALL)[0]
+    shutil.copytree(out, tmp_path / "counts")
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect() as database:
+        assert database.execute(question).fetchall() == []  # all person heights were known
 
 
 def test_listing_finds_results_only(out):

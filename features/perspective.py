@@ -393,8 +393,7 @@ def _upright(blobs, frame_height):
 
 def _n_places(line, blobs, reference_row, frame_height):
     """In how many places the blobs are people: each counts one over the number of those where it is."""
-    log_ratio = _log_ratio(line, blobs, reference_row, frame_height)
-    people = blobs[_person_probability(log_ratio, blobs) > 0.5]
+    people = blobs[_person_probability(line, blobs, reference_row, frame_height) > 0.5]
     people = people[:: -(-len(people) // _COMPARED_BLOBS) or 1]
     reach = _PLACE * _heights(line, people[:, 0], reference_row, frame_height)
     places = people[:, 3] + 1j * people[:, 0]

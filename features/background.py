@@ -10,7 +10,7 @@ costs far more time and counts no better (docs/decisions/2026-11-20-speed.md).
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -21,6 +21,7 @@ from .captions import captions
 from .images import largest_difference, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, shows_nothing
 from .shadows import is_shadow, is_shadow_at
+from .states import other_states
 from .steadying import Steadier
 from .tones import SATURATED
 
@@ -74,14 +75,24 @@ class EmptyScene:
     is_proven : (H, W) bool or None
         Where most frames showed people, and annotations told which did not: later footage in which somebody
         is there all the time does not change it. None: nowhere.
+    others_bgr : sequence of (H, W, 3) uint8
+        The scene in its other states, see `features.states`.
     """
 
     image_bgr: np.ndarray
     threshold: np.ndarray
     is_proven: np.ndarray | None = None
+    others_bgr: Sequence[np.ndarray] = ()
+
+    @property
+    def changing(self) -> np.ndarray | None:
+        """(H, W) bool: where it has several states; None: nowhere."""
+        if not len(self.others_bgr):
+            return None
+        return np.any([(other != self.image_bgr).any(axis=2) for other in self.others_bgr], axis=0)
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
-        """The same in a picture of another size."""
+        """The same in a picture of another size, in its first state."""
         proven = self.is_proven
         if proven is not None:
             proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
@@ -94,7 +105,7 @@ class EmptyScene:
         return CameraWatch(self.image_bgr).shift(cv2.resize(image_bgr, (width, height))) == (0.0, 0.0)
 
     def in_grey(self) -> "EmptyScene":
-        """The same without its colours."""
+        """The same without its colours, in its first state."""
         grey = cv2.cvtColor(self.image_bgr, cv2.COLOR_BGR2GRAY)
         return EmptyScene(cv2.merge([grey] * 3), self.threshold, self.is_proven)
 
@@ -106,8 +117,9 @@ class MedianBackground:
     ----------
     rate : float
         Frames per second, for the speed of absorption.
-    any_scene : bool
-        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more, and let
+    person_height : (H, W) float32, optional
+        Pixels, for counts in any scene: look for the empty scene between passers-by, see `settle`, and for
+        its other states, see `other_states`, in half a window of frames or more, and let
         its edges be a little beside where they were: counts in any scene gain by both, those of a model of
         one camera do not (docs/decisions/2026-11-22-any-scene.md).
 
@@ -124,11 +136,13 @@ class MedianBackground:
         Frames seen so far: each `window_step`-th is kept.
     """
 
-    def __init__(self, rate: float, any_scene: bool = False):
-        self._rate, self._any_scene = rate, any_scene
+    def __init__(self, rate: float, person_height: np.ndarray | None = None):
+        self._rate, self._person_height = rate, person_height
+        self._any_scene = person_height is not None
         # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
         # and besides beyond so much of the way to its darkest and its brightest neighbour
-        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (DEVIATIONS, 10, 0.0)
+        by_pixel = (3.0, 8, 0.2) if self._any_scene else (DEVIATIONS, 10, 0.0)
+        self._deviations, self._least, self._leeway = by_pixel
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
@@ -174,19 +188,22 @@ class MedianBackground:
             image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
-        if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
-            settle(image, frames, restless)
-            noise = noise_of(frames, image)
+        others = ()
+        if self._any_scene and len(frames) >= LEARNING_FRAMES // 2:
+            if len(restless):
+                settle(image, frames, restless)
+                noise = noise_of(frames, image)
+            others = other_states(frames, image, noise, self._person_height)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
         if self._any_scene:
             threshold[captions(frames, image)] = _ANYTHING
-        empty = EmptyScene(image, threshold)
+        empty = EmptyScene(image, threshold, others_bgr=others)
         self.take(empty if known is None else still_seen(known, empty, frames), frames)
 
     def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
         """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
-        self.meter = LightMeter(empty.image_bgr, frames)
+        self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
         self._allow(self._leeway)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -196,17 +213,19 @@ class MedianBackground:
 
     def _allow(self, leeway: float) -> None:
         """Let pixels be a share of the way to their darkest and their brightest neighbour."""
-        image = self.empty.image_bgr
         self._extremes = [
-            cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
-            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
+            [
+                cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
+                for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
+            ]
+            for image in (self.empty.image_bgr, *self.empty.others_bgr)
         ]
-        self._limits = self._limits_at(self.empty.threshold)
+        self._limits = [self._limits_at(self.empty.threshold, *extremes) for extremes in self._extremes]
         self._light = None
 
-    def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
-        """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
-        darkest, brightest = self._extremes
+    def _limits_at(self, threshold, darkest, brightest) -> tuple[np.ndarray, np.ndarray]:
+        """The darkest and brightest images (H, W, 3) of a state of the empty scene, by a threshold (H, W)
+        uint8."""
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
@@ -220,7 +239,7 @@ class MedianBackground:
 
     def for_another_view(self) -> "MedianBackground":
         """One that has learnt nothing, but has seen as many frames."""
-        other = MedianBackground(self._rate, self._any_scene)
+        other = MedianBackground(self._rate, self._person_height)
         other.n_frames = self.n_frames
         return other
 
@@ -260,14 +279,18 @@ class MedianBackground:
             threshold, limits = self.empty.threshold, self._limits
             if light.excess_noise:
                 threshold = self._widened(light.excess_noise)
-                limits = self._limits_at(threshold)
+                limits = [self._limits_at(threshold, *extremes) for extremes in self._extremes]
             self._lit = light.cast_on(self.empty.image_bgr)
-            least, most = (
-                light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
-            )
             # what is brighter than white is seen as white, give or take
-            self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
-        changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
+            white = cv2.merge([255 - threshold] * 3)
+            self._ranges = [
+                (cv2.min(light.cast_on(least, np.minimum), white), light.cast_on(most, np.maximum))
+                for least, most in limits
+            ]
+        is_empty = cv2.inRange(frame_bgr, *self._ranges[0])
+        for range_ in self._ranges[1:]:
+            is_empty |= cv2.inRange(frame_bgr, *range_)
+        changed = np.flatnonzero(is_empty == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
         return mask
@@ -348,6 +371,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
         known.is_proven,
+        [np.where(is_hidden[..., None], image, other) for other in empty.others_bgr],
     )
 
 

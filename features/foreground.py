@@ -86,21 +86,25 @@ class Segmenter:
         Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
-    any_scene : bool
-        See `MedianBackground`.
+    person_height : (H, W) float32, optional
+        For counts in any scene, see `MedianBackground`.
     known : EmptyScene, optional
         As the camera is known to show it: footage that shows another view from the beginning is of a camera
         that has moved. By default as it is first learnt, but of one moment.
     """
 
     def __init__(
-        self, rate: float, roi: np.ndarray, any_scene: bool = False, known: EmptyScene | None = None
+        self,
+        rate: float,
+        roi: np.ndarray,
+        person_height: np.ndarray | None = None,
+        known: EmptyScene | None = None,
     ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
-        self._model = MedianBackground(rate, any_scene)
+        self._model = MedianBackground(rate, person_height)
         self._home = None  # where the camera was before it moved: the model of that
-        self._known, self._keeps_known, self._first = known, not any_scene, None
+        self._known, self._keeps_known, self._first = known, person_height is None, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._light = None  # of the last look since the scene was learnt
@@ -181,6 +185,9 @@ class Segmenter:
             self._home, self._model = self._model, self._model.for_another_view()
         self._model.known = self._known if self._keeps_known and not self._moved else None
         self._model.learn(self._model.steadied(frames), length_s, for_now)
+        if self.empty.changing is not None:  # where its other states passed for another light
+            frames = np.stack([self._light_of(frame).evened_out(frame) for frame in frames_bgr])
+            self._model.learn(self._model.steadied(frames), length_s, for_now)
         self._light = self._light_in_turn = None
         if self._watch is None:
             self._watch = CameraWatch(self.reference_bgr)

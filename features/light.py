@@ -130,9 +130,16 @@ class LightMeter:
         The empty scene.
     frames : iterable of (H, W, 3) uint8
         Whose median noise is usual there, and share of coloured pixels. Without any, no noise is unusual.
+    leave_out : (H, W) bool, optional
+        Where the light is not looked at, as the scene has several states there.
     """
 
-    def __init__(self, reference_bgr: np.ndarray, frames: Iterable[np.ndarray] = ()):
+    def __init__(
+        self,
+        reference_bgr: np.ndarray,
+        frames: Iterable[np.ndarray] = (),
+        leave_out: np.ndarray | None = None,
+    ):
         self.reference_bgr = reference_bgr
         height, width = reference_bgr.shape[:2]
         rows, columns = (
@@ -142,7 +149,10 @@ class LightMeter:
         pixels = rows[:, None, :, None] * width + columns[:, None]  # (ROWS, COLUMNS, SAMPLES, SAMPLES)
         self._places = 3 * pixels.ravel() + np.arange(3)[:, None]
         sampled = reference_bgr.ravel().take(self._places)
+        self._left_out = None if leave_out is None else leave_out.ravel()[pixels].reshape(-1, SAMPLES**2)
         self._is_usable = _is_usable(sampled)
+        if leave_out is not None:
+            self._is_usable &= ~self._left_out.ravel()
         self._empty = sampled.astype(np.float32)
         self._tones = ToneMeter(sampled, self._is_usable)
         self._inverse = 1 / np.maximum(sampled, np.float32(1))
@@ -212,6 +222,8 @@ class LightMeter:
         brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ (sampled * told)
         ratios = (brightness + DARK) / (np.ones(3, np.float32) @ (self._empty * told) + DARK)
         ratios = ratios.reshape(ROWS * COLUMNS, SAMPLES**2)
+        if self._left_out is not None:
+            ratios[self._left_out] = 1
         is_drift = np.abs(ratios - 1) < LARGEST_DRIFT
         other = self._other_light(ratios, is_drift.sum(axis=1) < 0.5 * SAMPLES**2)
         if other is not None:

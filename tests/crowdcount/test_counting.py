@@ -456,3 +456,31 @@ def test_vehicles_are_told_and_left_out(tmp_path, monkeypatch):
     counts = [row.count for row in count(clip, scene=clip.with_suffix(".scene.json"))]
     assert error < 4
     assert np.abs(np.subtract(counts, labels))[flagged].mean() > 3 * error
+
+
+def test_a_sign_that_blinks_is_not_counted(tmp_path, monkeypatch):
+    """It is on the wall, above all heads, larger than four people, and on for a second of two or three."""
+    clip = tmp_path / "clip.avi"
+    spec = preset("plaza", 67, size_wh=(320, 240), fps=5.0, n_frames=200, people=4.0, roi="frame")
+    write_clip(spec, clip)
+    labels = [float(line.split(",")[1]) for line in clip.with_suffix(".labels.csv").read_text().split()[1:]]
+    signed = tmp_path / "signed.avi"
+    frames, video = cv2.VideoCapture(str(clip)), cv2.VideoWriter(
+        str(signed), cv2.VideoWriter.fourcc(*"MJPG"), spec.fps, spec.size_wh
+    )
+    for number in range(spec.n_frames):
+        _, frame = frames.read()
+        frame[10:55, 130:170] = (60, 60, 200) if number // 5 % 5 in (0, 2) else (40, 40, 40)
+        video.write(frame)
+    video.release()
+    scene = clip.with_suffix(".scene.json")
+
+    def error(path):
+        return np.mean([
+            abs(row.count - label) for row, label in zip(count(path, scene=scene), labels, strict=True)
+        ])
+
+    without = error(clip)
+    assert error(signed) == pytest.approx(without, abs=0.15)
+    monkeypatch.setattr("features.background.other_states", lambda *_: [])
+    assert error(signed) > without + 1

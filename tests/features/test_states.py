@@ -1,0 +1,154 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.background import median_of
+from features.foreground import Segmenter
+from features.images import noise_of
+from features.states import other_states
+from tests.features.test_foreground import HEIGHT, HEIGHTS, ROI, SCENE, WIDTH, overlap, person_mask
+
+RATE = 10.0
+N_FRAMES = 60
+#: Where the sign is, or the door: 70 x 44 pixels, 1.6 squared heights of a person of 44.
+PLACE = np.zeros((HEIGHT, WIDTH), bool)
+PLACE[20:64, 60:130] = True
+EMPTY = SCENE[30 : 30 + HEIGHT, 30 : 30 + WIDTH]
+
+
+def state_images(n, seed=0):
+    """Pictures (n, H, W, 3) float32 of the place, of coarse patches of any colour."""
+    rng = np.random.default_rng([seed, 3])
+    patches = rng.uniform(20, 235, (n, 3, 4, 3)).astype(np.float32)
+    return [cv2.resize(one, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST) for one in patches]
+
+
+def footage(states, images=(), place=PLACE, people=2, seed=0):
+    """Frames (n, H, W, 3) uint8 with the place in the state of each frame, 0 as the scene is, and people
+    before it who walk, each in clothes of some colour."""
+    rng = np.random.default_rng(seed)
+    for state in states:
+        image = EMPTY.copy()
+        if state:
+            image[place] = images[state - 1][place]
+        for _ in range(people):
+            image[person_mask(rng.uniform(5, 155), rng.uniform(60, 118))] = rng.uniform(0, 255, 3)
+        yield (image + rng.normal(0, 2, image.shape)).clip(0, 255).astype(np.uint8)
+
+
+def found(frames):
+    """The scene and its other states in frames, as the background learns them, and the noise."""
+    frames = np.stack(list(frames))
+    image = median_of(frames)
+    noise = noise_of(frames, image)
+    return image, other_states(frames, image, noise, HEIGHTS[True]), noise
+
+
+def nearest(image, images):
+    """Which of images is nearest to one in the place, and how far that is, grey levels."""
+    far = [np.abs(image[PLACE].astype(float) - other[PLACE]).mean() for other in images]
+    return int(np.argmin(far)), min(far)
+
+
+class TestOtherStates:
+    @pytest.mark.parametrize("people", [0, 2])
+    @pytest.mark.parametrize("n_states", [2, 4])
+    def test_are_those_of_a_sign(self, n_states, people):
+        """Of as many frames each: the median is a mixture of them, and the noise of their difference."""
+        images = state_images(n_states - 1)
+        states = np.repeat(np.arange(N_FRAMES // 3) % n_states, 3)
+        scene, others, noise = found(footage(states, images, people=people))
+        matches = [nearest(one, [EMPTY, *images]) for one in (scene, *others)]
+        assert sorted(number for number, _ in matches) == list(range(n_states))
+        assert max(far for _, far in matches) < 3
+        assert np.median(noise[PLACE]) < 5
+        for other in others:
+            assert (other == scene)[~cv2.dilate(PLACE.view(np.uint8), np.ones((17, 17))).view(bool)].all()
+
+    def test_are_each_places_own(self):
+        place = np.zeros_like(PLACE)
+        place[70:112, 10:60] = True
+        rng = np.random.default_rng(5)
+        first, second = rng.integers(0, 2, N_FRAMES), rng.integers(0, 3, N_FRAMES)
+        images, more = state_images(1), state_images(2, seed=1)
+        frames = footage(first, images, people=0)
+        both = []
+        for frame, state in zip(frames, second, strict=True):
+            if state:
+                frame[place] = more[state - 1][place]
+            both.append(frame)
+        scene, others, _ = found(both)
+        assert len(others) == 2
+        assert (np.abs(others[0][PLACE].astype(int) - scene[PLACE]).max(axis=1) > 20).mean() > 0.8
+        assert (others[1][PLACE] == scene[PLACE]).all()
+        assert (np.abs(others[1][place].astype(int) - others[0][place]).max(axis=1) > 20).mean() > 0.8
+
+    @pytest.mark.parametrize("n_visits", [1, 2, 3])
+    def test_come_again_and_again(self, n_visits):
+        """What is put there, taken away, and put there again may be anything."""
+        states = np.zeros(N_FRAMES, int)
+        for visit in range(n_visits):
+            states[8 + 17 * visit : 16 + 17 * visit] = 1
+        _, others, _ = found(footage(states, state_images(1)))
+        assert len(others) == (n_visits == 3)
+
+    def test_are_seen_in_a_tenth_of_the_frames(self):
+        states = np.zeros(N_FRAMES, int)
+        states[[10, 11, 30, 50]] = 1
+        assert not found(footage(states, state_images(1)))[1]
+
+    def test_are_not_of_one_who_comes_back_to_a_seat(self):
+        """As tall as a standing person, in the same clothes and pose in every other frame."""
+        seat = person_mask(90, 70)
+        states = np.arange(N_FRAMES) // 4 % 2
+        assert not found(footage(states, state_images(1), place=seat))[1]
+
+    def test_are_not_of_people_in_black(self):
+        rng = np.random.default_rng(2)
+        frames = []
+        for frame in footage(np.zeros(N_FRAMES, int), people=0):
+            for _ in range(rng.integers(0, 6)):
+                frame[person_mask(rng.uniform(50, 110), rng.uniform(60, 118))] = 20
+            frames.append(frame)
+        assert not found(frames)[1]
+
+    def test_of_a_tiny_picture_are_none(self):
+        frames = np.zeros((N_FRAMES, 3, 3, 3), np.uint8)
+        frames[::2] = 200
+        assert other_states(frames, frames[1], np.zeros((3, 3)), np.ones((3, 3), np.float32)) == []
+
+
+class TestSegmenter:
+    @pytest.fixture
+    def segmenter(self):
+        """One that learnt from every fifth frame of a sign that changes in every second one."""
+        segmenter = Segmenter(RATE, ROI, HEIGHTS[True])
+        segmenter.learn(list(footage(np.arange(N_FRAMES) // 2 % 3, state_images(2))))
+        return segmenter
+
+    def test_shows_people_before_a_sign_in_each_of_its_states(self, segmenter):
+        images = state_images(2)
+        person = person_mask(95, 80)
+        for state in np.arange(40) // 12 % 3:
+            frame = next(footage([state], images, people=0))
+            found = segmenter.apply(frame)
+            assert found.flags == ()
+            assert found.mask.mean() < 0.005
+            frame[person] = (20, 160, 40)
+            assert overlap(segmenter.mask_of(frame), person) > 0.8
+
+    def test_shows_a_sign_in_another_state(self, segmenter):
+        frame = next(footage([1], state_images(1, seed=9), people=0))
+        assert segmenter.apply(frame).mask[PLACE].mean() > 0.7
+
+    def test_in_another_light_they_are_known(self, segmenter):
+        images = state_images(2)
+        for gain in np.linspace(1, 0.6, 240):
+            frame = next(footage([int(30 * gain) % 3], images, people=0)) * gain
+            found = segmenter.apply(frame.astype(np.uint8))
+            assert found.mask.mean() < 0.01
+
+    def test_of_a_model_of_one_camera_knows_one_state(self):
+        segmenter = Segmenter(RATE, ROI)
+        segmenter.learn(list(footage(np.arange(N_FRAMES) // 2 % 3 % 2, state_images(1))))
+        assert segmenter.empty.changing is None

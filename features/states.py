@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from .images import largest_difference, noise_of, percentile_of, resized
+from .tones import DARK
 
 #: Least share of the frames that show a state.
 LEAST_SHARE = 0.1
@@ -19,6 +20,8 @@ MOST_STATES = 4
 #: Colours are alike that differ by so many grey levels at the most; frames that are in so many of a place's
 #: blocks, as people pass before it.
 ALIKE, MATCHING = 12, 0.8
+#: What differs in its brightness alone, by up to this factor, is no state but a lamp that flickers.
+MOST_LIGHT = 2.0
 #: Share of the frames in which a block is in one of its states.
 _EXPLAINED = 0.75
 #: Least area of a place, and of what differs between its states, in squared person heights: a person covers
@@ -132,12 +135,18 @@ def _states_of(frames, areas) -> tuple[list[np.ndarray], np.ndarray]:
         match[members] = False
         match[:, members] = False
         image = np.median(frames[members], axis=0)
-        changes = [np.abs(image - other).max(axis=1) > ALIKE for other in images]
-        if all(areas[is_changed].sum() >= LEAST_CHANGED for is_changed in changes):
+        if all(areas[_is_other(image, former)].sum() >= LEAST_CHANGED for former in images):
             states.append(members)
             images.append(image)
     changes = [np.abs(image - images[0]).max(axis=1) > ALIKE for image in images]
     return states, np.any(changes, axis=0) if changes else np.zeros(len(areas), bool)
+
+
+def _is_other(image, former) -> np.ndarray:
+    """(k,) bool: which blocks (k, 3) differ by more than their light, which can be `MOST_LIGHT` as bright."""
+    gains = (image.sum(axis=1) + DARK) / (former.sum(axis=1) + DARK)
+    gains = np.clip(gains, 1 / MOST_LIGHT, MOST_LIGHT)
+    return np.abs(image - gains[:, None] * former).max(axis=1) > ALIKE
 
 
 def _fewest_visits(states) -> int:

@@ -112,6 +112,12 @@ class TestOtherStates:
             frames.append(frame)
         assert not found(frames)[1]
 
+    @pytest.mark.parametrize(("gain", "n_others"), [(0.6, 0), (1.6, 0), (0.3, 1)])
+    def test_are_not_of_a_lamp_that_flickers(self, gain, n_others):
+        """A shutter or a curtain makes more of a difference."""
+        images = [np.minimum(gain * EMPTY, 250)]
+        assert len(found(footage(np.arange(N_FRAMES) // 4 % 2, images))[1]) == n_others
+
     def test_of_a_tiny_picture_are_none(self):
         frames = np.zeros((N_FRAMES, 3, 3, 3), np.uint8)
         frames[::2] = 200

@@ -69,23 +69,29 @@ def other_states(
             states, _ = _states_of(few[:, place], areas[place])
         if len(states) < 2 or _fewest_visits(states) < LEAST_VISITS:
             continue
-        blocks = cv2.resize(place.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-        around = cv2.dilate(blocks, np.ones((2 * _BLOCK + 1,) * 2, np.uint8)).view(bool)
-        shown = [frames[members][:, around, None] for members in states]
-        images = [percentile_of(some, 50).astype(np.uint8) for some in shown]
-        is_changing = np.zeros((height, width), np.uint8)
-        is_changing[around] = np.any(
-            [largest_difference(image, images[0])[:, 0] > _CHANGED for image in images[1:]], axis=0
-        )
-        is_changing = cv2.dilate(is_changing, _AROUND)[around] > 0
-        place = around.copy()
-        place[around] = is_changing
-        noises = [noise_of(some, image)[is_changing, 0] for some, image in zip(shown, images, strict=True)]
-        noise[place] = np.max(noises, axis=0)
+        pixels, images, noise_there = _pictures(frames, states, place)
+        noise[pixels] = noise_there
         others += [image_bgr.copy() for _ in range(len(states) - 1 - len(others))]
-        for scene, image in zip([image_bgr, *others], images, strict=False):
-            scene[place] = image[is_changing, 0]
+        for number, scene in enumerate([image_bgr, *others]):
+            scene[pixels] = images[number if number < len(states) else 0]
     return others
+
+
+def _pictures(frames, states, place) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pixels (H, W) bool, in and around the blocks of a place, that change between its states; their
+    colours in each state, (s, k, 3) uint8; and their largest noise in any (k,)."""
+    height, width = frames.shape[1:3]
+    blocks = cv2.resize(place.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
+    around = cv2.dilate(blocks, np.ones((2 * _BLOCK + 1,) * 2, np.uint8)).view(bool)
+    shown = [frames[members][:, around, None] for members in states]
+    images = [percentile_of(some, 50).astype(np.uint8) for some in shown]
+    noises = [noise_of(some, image) for some, image in zip(shown, images, strict=True)]
+    changes = np.max([largest_difference(image, images[0])[:, 0] for image in images[1:]], axis=0)
+    pixels = np.zeros((height, width), np.uint8)
+    pixels[around] = changes > _CHANGED
+    pixels = cv2.dilate(pixels, _AROUND).view(bool) & around
+    chosen = pixels[around]
+    return pixels, np.array(images)[:, chosen, 0], np.max(noises, axis=0)[chosen, 0]
 
 
 def _places(frames, areas) -> list[np.ndarray]:

@@ -76,7 +76,7 @@ class EmptyScene:
         Where most frames showed people, and annotations told which did not: later footage in which somebody
         is there all the time does not change it. None: nowhere.
     others_bgr : sequence of (H, W, 3) uint8
-        The scene in its other states, see `features.states`.
+        The scene in its other states, see `features.states`; none of a model of one camera.
     """
 
     image_bgr: np.ndarray
@@ -119,9 +119,9 @@ class MedianBackground:
         Frames per second, for the speed of absorption.
     person_height : (H, W) float32, optional
         Pixels, for counts in any scene: look for the empty scene between passers-by, see `settle`, and for
-        its other states, see `other_states`, in half a window of frames or more, and let
-        its edges be a little beside where they were: counts in any scene gain by both, those of a model of
-        one camera do not (docs/decisions/2026-11-22-any-scene.md).
+        its other states, see `other_states`, in half a window of frames or more, and let its edges be a
+        little beside where they were. Models of one camera do not gain by the first and the last
+        (docs/decisions/2026-11-22-any-scene.md), and learn what the other states look like.
 
     Attributes
     ----------
@@ -371,7 +371,6 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
         np.where(is_hidden[..., None], image, empty.image_bgr),
         np.where(is_hidden, known.threshold, empty.threshold),
         known.is_proven,
-        [np.where(is_hidden[..., None], image, other) for other in empty.others_bgr],
     )
 
 

@@ -161,7 +161,7 @@ class Pipeline:
         self._vehicles = VehicleFinder(small.person_height, small.roi) if by_blob else None
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         known = None if scene.view is None else scene.view.resized(self.size_wh)
-        self._segmenter = Segmenter(rate, small.roi, small.person_height if by_blob else None, known)
+        self._segmenter = Segmenter(rate, small.roi, by_blob, known, small.person_height)
         self._last_frame = None
         self._freeze = FreezeWatch(rate)
         self._meter = None

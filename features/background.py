@@ -76,7 +76,7 @@ class EmptyScene:
         Where most frames showed people, and annotations told which did not: later footage in which somebody
         is there all the time does not change it. None: nowhere.
     others_bgr : sequence of (H, W, 3) uint8
-        The scene in its other states, see `features.states`; none of a model of one camera.
+        The scene in its other states, see `features.states`.
     """
 
     image_bgr: np.ndarray
@@ -92,11 +92,14 @@ class EmptyScene:
         return np.any([(other != self.image_bgr).any(axis=2) for other in self.others_bgr], axis=0)
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
-        """The same in a picture of another size, in its first state."""
+        """The same in a picture of another size."""
         proven = self.is_proven
         if proven is not None:
             proven = cv2.resize(proven.view(np.uint8), size_wh, interpolation=cv2.INTER_NEAREST).view(bool)
-        return EmptyScene(cv2.resize(self.image_bgr, size_wh), cv2.resize(self.threshold, size_wh), proven)
+        image, threshold, *others = (
+            cv2.resize(one, size_wh) for one in (self.image_bgr, self.threshold, *self.others_bgr)
+        )
+        return EmptyScene(image, threshold, proven, others)
 
     def is_shown_in(self, image_bgr: np.ndarray) -> bool:
         """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene
@@ -105,9 +108,12 @@ class EmptyScene:
         return CameraWatch(self.image_bgr).shift(cv2.resize(image_bgr, (width, height))) == (0.0, 0.0)
 
     def in_grey(self) -> "EmptyScene":
-        """The same without its colours, in its first state."""
-        grey = cv2.cvtColor(self.image_bgr, cv2.COLOR_BGR2GRAY)
-        return EmptyScene(cv2.merge([grey] * 3), self.threshold, self.is_proven)
+        """The same without its colours."""
+        grey, *others = (
+            cv2.merge([cv2.cvtColor(one, cv2.COLOR_BGR2GRAY)] * 3)
+            for one in (self.image_bgr, *self.others_bgr)
+        )
+        return EmptyScene(grey, self.threshold, self.is_proven, others)
 
 
 class MedianBackground:
@@ -117,11 +123,12 @@ class MedianBackground:
     ----------
     rate : float
         Frames per second, for the speed of absorption.
+    any_scene : bool
+        Look for the empty scene between passers-by, see `settle`, in half a window of frames or more, and let
+        its edges be a little beside where they were: counts in any scene gain by both, those of a model of
+        one camera do not (docs/decisions/2026-11-22-any-scene.md).
     person_height : (H, W) float32, optional
-        Pixels, for counts in any scene: look for the empty scene between passers-by, see `settle`, and for
-        its other states, see `other_states`, in half a window of frames or more, and let its edges be a
-        little beside where they were. Models of one camera do not gain by the first and the last
-        (docs/decisions/2026-11-22-any-scene.md), and learn what the other states look like.
+        Pixels: look for other states of the scene, see `other_states`, in half a window of frames or more.
 
     Attributes
     ----------
@@ -136,13 +143,13 @@ class MedianBackground:
         Frames seen so far: each `window_step`-th is kept.
     """
 
-    def __init__(self, rate: float, person_height: np.ndarray | None = None):
-        self._rate, self._person_height = rate, person_height
-        self._any_scene = person_height is not None
+    def __init__(
+        self, rate: float, any_scene: bool = False, person_height: np.ndarray | None = None
+    ):
+        self._rate, self._any_scene, self._person_height = rate, any_scene, person_height
         # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels,
         # and besides beyond so much of the way to its darkest and its brightest neighbour
-        by_pixel = (3.0, 8, 0.2) if self._any_scene else (DEVIATIONS, 10, 0.0)
-        self._deviations, self._least, self._leeway = by_pixel
+        self._deviations, self._least, self._leeway = (3.0, 8, 0.2) if any_scene else (DEVIATIONS, 10, 0.0)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step = window_step(rate)
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
@@ -188,11 +195,11 @@ class MedianBackground:
             image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
+        if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
+            settle(image, frames, restless)
+            noise = noise_of(frames, image)
         others = ()
-        if self._any_scene and len(frames) >= LEARNING_FRAMES // 2:
-            if len(restless):
-                settle(image, frames, restless)
-                noise = noise_of(frames, image)
+        if self._person_height is not None and len(frames) >= LEARNING_FRAMES // 2:
             others = other_states(frames, image, noise, self._person_height)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
         if self._any_scene:
@@ -203,7 +210,8 @@ class MedianBackground:
     def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
         """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
-        self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
+        self._changing = empty.changing
+        self.meter = LightMeter(empty.image_bgr, frames, self._changing)
         self._allow(self._leeway)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -213,19 +221,17 @@ class MedianBackground:
 
     def _allow(self, leeway: float) -> None:
         """Let pixels be a share of the way to their darkest and their brightest neighbour."""
+        image = self.empty.image_bgr
         self._extremes = [
-            [
-                cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
-                for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
-            ]
-            for image in (self.empty.image_bgr, *self.empty.others_bgr)
+            cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
+            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
         ]
-        self._limits = [self._limits_at(self.empty.threshold, *extremes) for extremes in self._extremes]
+        self._limits = self._limits_at(self.empty.threshold)
         self._light = None
 
-    def _limits_at(self, threshold, darkest, brightest) -> tuple[np.ndarray, np.ndarray]:
-        """The darkest and brightest images (H, W, 3) of a state of the empty scene, by a threshold (H, W)
-        uint8."""
+    def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
+        """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
+        darkest, brightest = self._extremes
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
@@ -239,7 +245,7 @@ class MedianBackground:
 
     def for_another_view(self) -> "MedianBackground":
         """One that has learnt nothing, but has seen as many frames."""
-        other = MedianBackground(self._rate, self._person_height)
+        other = MedianBackground(self._rate, self._any_scene, self._person_height)
         other.n_frames = self.n_frames
         return other
 
@@ -272,6 +278,19 @@ class MedianBackground:
         is_full = len(self._window) == LEARNING_FRAMES
         self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
 
+    def in_first_state(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
+        """A (H, W, 3) uint8 frame seen in some light as it were if the scene was in its first state."""
+        if self._changing is None:
+            return frame_bgr
+        threshold = cv2.merge([self.empty.threshold] * 3)
+        first, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
+        is_first, *are_others = (
+            cv2.inRange(frame_bgr, cv2.subtract(one, threshold), cv2.add(one, threshold)).view(bool)
+            for one in (first, *others)
+        )
+        is_other = np.any(are_others, axis=0) & self._changing & ~is_first
+        return np.where(is_other[..., None], first, frame_bgr)
+
     def segment(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
         if light is not self._light:  # so that not every frame need be evened out
@@ -279,18 +298,14 @@ class MedianBackground:
             threshold, limits = self.empty.threshold, self._limits
             if light.excess_noise:
                 threshold = self._widened(light.excess_noise)
-                limits = [self._limits_at(threshold, *extremes) for extremes in self._extremes]
+                limits = self._limits_at(threshold)
             self._lit = light.cast_on(self.empty.image_bgr)
+            least, most = (
+                light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
+            )
             # what is brighter than white is seen as white, give or take
-            white = cv2.merge([255 - threshold] * 3)
-            self._ranges = [
-                (cv2.min(light.cast_on(least, np.minimum), white), light.cast_on(most, np.maximum))
-                for least, most in limits
-            ]
-        is_empty = cv2.inRange(frame_bgr, *self._ranges[0])
-        for range_ in self._ranges[1:]:
-            is_empty |= cv2.inRange(frame_bgr, *range_)
-        changed = np.flatnonzero(is_empty == 0)
+            self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
+        changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
         return mask
@@ -350,7 +365,8 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     That is where the two differ, and a little around it; elsewhere the latest holds, as light and leaves are
     never quite the same again. It holds too where the known one is a shadow on it: the sun came out. What is
     proven stays, and what restless things hide is known even where they always do: in footage of seconds or a
-    few minutes they are people, who stand or follow each other, while a car or a bench is still.
+    few minutes they are people, who stand or follow each other, while a car or a bench is still. States are
+    those of the latest, or if it has none the known ones.
 
     Parameters
     ----------
@@ -359,7 +375,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     frames : (n, H, W, 3) uint8
         In the light of `empty`, of which that was learnt.
     """
-    light = LightMeter(known.image_bgr).measure(empty.image_bgr)
+    light = LightMeter(known.image_bgr, leave_out=known.changing).measure(empty.image_bgr)
     image = light.cast_on(known.image_bgr)
     is_known = _is_seen(image, frames)
     is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
@@ -367,11 +383,15 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     is_hidden = differs & ~is_shade & (is_known | _hidden_by_people(differs, known, empty))
     if known.is_proven is not None:
         is_hidden |= known.is_proven
-    return EmptyScene(
-        np.where(is_hidden[..., None], image, empty.image_bgr),
-        np.where(is_hidden, known.threshold, empty.threshold),
-        known.is_proven,
-    )
+    seen = np.where(is_hidden[..., None], image, empty.image_bgr)
+    threshold = np.where(is_hidden, known.threshold, empty.threshold)
+    states, changing = (empty.image_bgr, *empty.others_bgr), empty.changing
+    if changing is None:  # in all of the frames it may be in the second of its known states, or the third
+        states, changing = [image, *(light.cast_on(other) for other in known.others_bgr)], known.changing
+    if changing is None:
+        return EmptyScene(seen, threshold, known.is_proven)
+    others = [np.where(changing[..., None], state, seen) for state in states]
+    return EmptyScene(seen, threshold, known.is_proven, others)
 
 
 def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarray:
@@ -406,10 +426,10 @@ def as_coloured(known: EmptyScene | None, image_bgr) -> tuple[EmptyScene | None,
     where nothing is known, or not the colours."""
     if known is None:
         return None, None
-    light = LightMeter(known.image_bgr).measure(image_bgr)
+    light = LightMeter(known.image_bgr, leave_out=known.changing).measure(image_bgr)
     if light.is_recoloured:
         known = known.in_grey()
-        light = LightMeter(known.image_bgr).measure(image_bgr)
+        light = LightMeter(known.image_bgr, leave_out=known.changing).measure(image_bgr)
     return (None, None) if light.is_recoloured else (known, light)
 
 

@@ -86,25 +86,28 @@ class Segmenter:
         Frames per second that will be given to `apply`.
     roi : (H, W) bool
         Region of interest: changes are measured inside it.
-    person_height : (H, W) float32, optional
-        For counts in any scene, see `MedianBackground`.
+    any_scene : bool
+        See `MedianBackground`.
     known : EmptyScene, optional
         As the camera is known to show it: footage that shows another view from the beginning is of a camera
         that has moved. By default as it is first learnt, but of one moment.
+    person_height : (H, W) float32, optional
+        See `MedianBackground`.
     """
 
     def __init__(
         self,
         rate: float,
         roi: np.ndarray,
-        person_height: np.ndarray | None = None,
+        any_scene: bool = False,
         known: EmptyScene | None = None,
+        person_height: np.ndarray | None = None,
     ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
-        self._model = MedianBackground(rate, person_height)
+        self._model = MedianBackground(rate, any_scene, person_height)
         self._home = None  # where the camera was before it moved: the model of that
-        self._known, self._keeps_known, self._first = known, person_height is None, None
+        self._known, self._keeps_known, self._first = known, not any_scene, None
         #: Knows the view against which the camera is judged: the given one, or that of the first scene.
         self._watch = None if known is None else CameraWatch(known.image_bgr)
         self._light = None  # of the last look since the scene was learnt
@@ -349,7 +352,7 @@ class Segmenter:
             ):
                 self._learning_for = "light_change"
         flags = self._flags() or (("noisy",) if _is_noisy(self._light) else ())
-        return Foreground(foreground, flags, self._light, frame_bgr)
+        return self._seen(frame_bgr, foreground, flags, self._light)
 
     def _gather(self, frame_bgr) -> None:
         """Take one more frame to learn from; learn of enough, unless they show the scene in another light."""
@@ -391,7 +394,7 @@ class Segmenter:
         self._n_at_look = self._n_steady
         if self._has_doubled(self._n_steady, n_before):
             self._learning_for = "camera_moved"
-        return Foreground(foreground, self._flags(), self._light, frame_bgr)
+        return self._seen(frame_bgr, foreground, self._flags(), self._light)
 
     def evened_out(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """A frame (H, W, 3) uint8 in some light as it were in the empty scene's, which is where the view is
@@ -410,7 +413,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         light = self._light_of(frame_bgr)
-        return Foreground(self._segmented(frame_bgr, light)[0], (), light, frame_bgr)
+        return self._seen(frame_bgr, self._segmented(frame_bgr, light)[0], (), light)
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, neither of which
@@ -435,11 +438,16 @@ class Segmenter:
 
     def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int]:
         """The foreground (H, W) bool in some light, and its number of pixels."""
+        frame_bgr = self._model.in_first_state(frame_bgr, light)
         mask = cv2.medianBlur(self._model.segment(frame_bgr, light), 3)
         foreground = cv2.bitwise_and(mask, self.roi.view(np.uint8)).view(bool)
         if self.is_shifted:
             foreground &= self._registration.in_view
         return foreground, np.count_nonzero(foreground)
+
+    def _seen(self, frame_bgr, mask, flags, light) -> Foreground:
+        """What was found in a frame, with that as the scene in its first state would have it."""
+        return Foreground(mask, flags, light, self._model.in_first_state(frame_bgr, light))
 
     def _light_of(self, frame_bgr) -> Light:
         return self._model.meter.measure(frame_bgr)

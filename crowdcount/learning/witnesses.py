@@ -96,6 +96,7 @@ def behind_people(
         np.where(is_proven[..., None], image, known.image_bgr),
         np.where(is_proven, seen.threshold, known.threshold),
         is_proven,
+        [np.where(is_proven[..., None], image, other) for other in known.others_bgr],
     )
 
 

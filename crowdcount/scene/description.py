@@ -73,17 +73,23 @@ def view_arrays(view: EmptyScene | None) -> dict[str, np.ndarray]:
     if view is None:
         return {}
     arrays = {"view": view.image_bgr, "view_threshold": view.threshold}
-    return arrays if view.is_proven is None else arrays | {"view_proven": view.is_proven}
+    if view.is_proven is not None:
+        arrays["view_proven"] = view.is_proven
+    if len(view.others_bgr):
+        arrays["view_others"] = np.stack(view.others_bgr)
+    return arrays
 
 
 def view_of(arrays: Mapping[str, np.ndarray]) -> EmptyScene | None:
     """The empty scene that is among arrays by name; SceneError when it is none."""
-    image, threshold, proven = (arrays.get(name) for name in ("view", "view_threshold", "view_proven"))
+    names = ("view", "view_threshold", "view_proven", "view_others")
+    image, threshold, proven, others = (arrays.get(name) for name in names)
     if image is None:
         return None
     is_picture = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3 and image.size
     fits = threshold is not None and threshold.dtype == np.uint8 and threshold.shape == image.shape[:2]
     fits &= proven is None or (proven.dtype == bool and proven.shape == image.shape[:2])
+    fits &= others is None or (others.dtype == np.uint8 and others.shape[1:] == image.shape)
     if not (is_picture and fits):
         raise SceneError("the empty scene is no picture with thresholds; make the scene or train again")
-    return EmptyScene(image, threshold, proven)
+    return EmptyScene(image, threshold, proven, () if others is None else tuple(others))

@@ -464,6 +464,9 @@ class TestFiles:
             ("view_threshold", np.ones((12, 16), np.float32)),
             ("view_proven", np.ones((12, 15), bool)),
             ("view_proven", np.ones((12, 16), np.uint8)),
+            ("view_others", np.ones((12, 16, 3), np.uint8)),
+            ("view_others", np.ones((2, 12, 15, 3), np.uint8)),
+            ("view_others", np.ones((2, 12, 16, 3), bool)),
         ],
     )
     def test_a_view_that_does_not_fit_is_an_error(self, name, array):
@@ -471,6 +474,12 @@ class TestFiles:
         assert view_of(view) is not None
         with pytest.raises(SceneError, match="empty scene"):
             view_of(view | {name: array})
+
+    def test_a_views_other_states_are_kept(self, mask_scene, tmp_path):
+        pictures = np.random.default_rng(0).integers(0, 256, (3, 12, 16, 3), np.uint8)
+        view = EmptyScene(pictures[0], np.ones((12, 16), np.uint8), others_bgr=list(pictures[1:]))
+        replace(mask_scene, view=view).save(tmp_path / "a.npz")
+        np.testing.assert_array_equal(load_scene(tmp_path / "a.npz").view.others_bgr, pictures[1:])
 
     def test_a_view_without_a_pixel_is_an_error(self):
         with pytest.raises(SceneError, match="empty scene"):

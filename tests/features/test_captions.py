@@ -78,9 +78,8 @@ def test_nobody_is_where_the_clock_runs():
     frames[::4, 20:] = 0.8 * frames[::4, 20:]  # of the light, which a clock is not seen in
     here = np.s_[2:12, 8:75]
     mask = {}
-    heights = np.full((HEIGHT, WIDTH), 30, np.float32)
     for any_scene in (False, True):
-        segmenter = Segmenter(1.0, np.ones((HEIGHT, WIDTH), bool), heights if any_scene else None)
+        segmenter = Segmenter(1.0, np.ones((HEIGHT, WIDTH), bool), any_scene)
         segmenter.learn(frames[::2])
         mask[any_scene] = np.stack([segmenter.apply(frame).mask for frame in frames[1::2]])
     assert mask[False][:, *here].mean() > 0.05

@@ -17,8 +17,6 @@ from features.foreground import CAMERA_SHIFT_CHECKS, Segmenter, look_step
 WIDTH, HEIGHT = 160, 120
 ROI = np.ones((HEIGHT, WIDTH), bool)
 PERSON = 44
-#: What makes a segmenter one for any scene, or not.
-HEIGHTS = {False: None, True: np.full(ROI.shape, PERSON, np.float32)}
 #: Frames per second of still images taken now and then, and of video.
 LOW, HIGH = 1.0, 10.0
 both_rates = pytest.mark.parametrize("rate", [LOW, HIGH], ids=["stills", "video"])
@@ -165,7 +163,7 @@ class TestMasks:
             for left in rng.permutation(np.arange(20, 140, 10))[:8]:
                 frame[path[0], left : left + 10] = rng.uniform(0, 85) + rng.integers(0, 20, 3)
             clip.append(frame)
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+        segmenter = Segmenter(HIGH, ROI, any_scene)
         segmenter.learn(clip)
         person = person_mask(80, 105)
         found = segmenter.apply(camera(person)).mask
@@ -184,7 +182,7 @@ class TestMasks:
             clip.append(frame)
         shares = []
         for any_scene in (False, True):
-            segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+            segmenter = Segmenter(HIGH, ROI, any_scene)
             segmenter.learn(clip)
             shares.append(np.mean([segmenter.apply(frame).mask[tree].mean() for frame in clip[::6]]))
         assert shares[1] <= shares[0] + 0.05
@@ -192,7 +190,7 @@ class TestMasks:
     def test_edges_may_be_a_little_beside_where_they_were_in_any_scene(self):
         camera, shares = Camera(), []
         for any_scene in (False, True):
-            segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+            segmenter = Segmenter(HIGH, ROI, any_scene)
             segmenter.learn([camera() for _ in range(20)])
             beside = cv2.warpAffine(camera(), np.float32([[1, 0, 0.4], [0, 1, 0]]), (WIDTH, HEIGHT))
             shares.append(segmenter.apply(beside).mask.mean())
@@ -201,7 +199,7 @@ class TestMasks:
 
     def test_are_about_the_same_in_empty_places_of_any_scene(self):
         clip = list(walk(Camera(), 60))
-        plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, HEIGHTS[True])
+        plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, any_scene=True)
         for segmenter in (plain, through):
             segmenter.learn([frame for frame, _ in clip])
         for frame, truth in clip[::10]:
@@ -253,7 +251,7 @@ class TestKnownScene:
         ("share", "any_scene", "stays"), [(0.8, False, True), (0.8, True, False), (0.95, False, False)]
     )
     def test_stays_where_it_is_seen_in_a_tenth_of_the_frames(self, share, any_scene, stays, gain):
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene], self.known())
+        segmenter = Segmenter(HIGH, ROI, any_scene, self.known())
         segmenter.learn(list(self.clip(60, share)))
         camera, walker = Camera(), person_mask(40, 60)
         found = segmenter.apply(camera(walker, self.SITTER, gain=gain))
@@ -329,8 +327,7 @@ class TestKnownScene:
 
     @pytest.mark.parametrize(("shift", "any_scene"), [((25, -20), False), ((0, 0), True)])
     def test_is_not_seen_in_another_view_nor_by_a_model_of_any_scene(self, shift, any_scene):
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene], self.known())
-        found = segmenter.apply(Camera()(self.SITTER, shift=shift))
+        found = Segmenter(HIGH, ROI, any_scene, self.known()).apply(Camera()(self.SITTER, shift=shift))
         assert not found.mask.any()
         assert ("camera_moved" in found.flags) != any_scene
         assert "learning" in found.flags
@@ -428,7 +425,7 @@ class TestResuming:
         """Every 4th frame is kept, so 60 of the first 240 frames, and 30 more of each 120."""
         monkeypatch.setattr(background, "ABSORPTION_S", 120 / HIGH)
         monkeypatch.setattr(background, "ONE_SCENE_S", 90.0)
-        camera, segmenter = Camera(), Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, any_scene)
         segmenter.learn([camera() for _ in range(20)], length_s)
         found, empty = [], segmenter.empty
         for k in range(400):
@@ -569,7 +566,7 @@ class TestLight:
             return image
 
         rng, lights = np.random.default_rng(0), ((1, 1, 1), (0.75, 1, 1.25))
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[True])
+        segmenter = Segmenter(HIGH, ROI, any_scene=True)
         segmenter.learn([lit(gains) for gains in lights for _ in range(21)])
         for gains in lights:
             for _ in range(look_step(HIGH)):
@@ -641,7 +638,7 @@ class TestLight:
     @pytest.mark.parametrize("seconds", [10, 20])
     def test_a_clouds_shadow_is_followed_while_it_comes_and_goes(self, seconds, any_scene):
         camera, person = Camera(), person_mask(100, 100)
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+        segmenter = Segmenter(HIGH, ROI, any_scene)
         segmenter.learn([camera() for _ in range(20)])
         across = (np.arange(WIDTH)[None, :, None] + 0.4 * np.arange(HEIGHT)[:, None, None]) / WIDTH
         masks, overlaps = [], []
@@ -693,7 +690,7 @@ class TestLight:
     @pytest.mark.parametrize("any_scene", [True, False])
     def test_a_camera_that_switches_to_infrared_and_back_is_flagged_learnt_and_over(self, rate, any_scene):
         camera, person = Camera(), person_mask(70, 100)
-        segmenter = Segmenter(rate, ROI, HEIGHTS[any_scene])
+        segmenter = Segmenter(rate, ROI, any_scene)
         segmenter.learn([camera() for _ in range(20)])
         assert segmenter.apply(camera()).flags == ()
         for of_night in (in_grey, np.copy):
@@ -744,7 +741,7 @@ class TestLight:
     def test_bands_of_a_lamp_that_flickers_are_no_foreground(self, any_scene):
         camera, rows = Camera(), np.arange(HEIGHT)[:, None, None] / HEIGHT
         people = [person_mask(x, y) for x, y in ((20, 100), (60, 105), (100, 95), (140, 100))]
-        segmenter = Segmenter(HIGH, ROI, HEIGHTS[any_scene])
+        segmenter = Segmenter(HIGH, ROI, any_scene)
         segmenter.learn([camera() for _ in range(20)])
         for k in range(60):
             bands = 1 + 0.07 * np.sin(2 * np.pi * (1.5 * rows + 0.37 * k)) if k >= 20 else 1.0
@@ -839,7 +836,7 @@ class TestRain:
 
     @pytest.mark.parametrize("any_scene", [True, False])
     def test_leaves_no_foreground_but_people(self, any_scene):
-        segmenter, camera = Segmenter(HIGH, ROI, HEIGHTS[any_scene]), Camera()
+        segmenter, camera = Segmenter(HIGH, ROI, any_scene), Camera()
         segmenter.learn([camera() for _ in range(20)])
         found = [segmenter.apply(frame) for frame, _ in self.clip(60, 30)]
         truths = [people for _, people in self.clip(60, 30)]
@@ -1014,7 +1011,7 @@ class TestCamera:
         """The scene is learnt from frames that are brought back already."""
         segmenter, camera = empty_scene(rate)
         known = replace(segmenter.empty, image_bgr=in_grey(segmenter.empty.image_bgr))
-        segmenter = Segmenter(rate, ROI, HEIGHTS[any_scene], known)
+        segmenter = Segmenter(rate, ROI, any_scene, known)
         for _ in range((MIN_LEARNING_FRAMES + 2) * max(1, round(rate / 2))):
             assert "shifted_back" in segmenter.apply(camera(shift=(5, -3))).flags
         person = person_mask(70, 100)
@@ -1025,7 +1022,7 @@ class TestCamera:
     @pytest.mark.parametrize("any_scene", [False, True])
     def test_what_is_out_of_the_picture_for_long_is_known_when_it_is_back(self, monkeypatch, any_scene):
         monkeypatch.setattr(background, "ABSORPTION_S", float(LEARNING_FRAMES))  # it keeps every second one
-        camera, segmenter = Camera(), Segmenter(LOW, ROI, HEIGHTS[any_scene])
+        camera, segmenter = Camera(), Segmenter(LOW, ROI, any_scene)
         segmenter.learn([camera() for _ in range(LEARNING_FRAMES)])
         first = segmenter.empty
         for _ in range(3 * LEARNING_FRAMES):
@@ -1158,7 +1155,7 @@ class TestLostSignal:
     @pytest.mark.parametrize("any_scene", [False, True])
     def test_among_those_to_learn_from_they_are_left_out(self, colour, any_scene):
         camera, person = Camera(), person_mask(80, 75)
-        segmenter = Segmenter(10.0, ROI, HEIGHTS[any_scene])
+        segmenter = Segmenter(10.0, ROI, any_scene)
         segmenter.learn([self.lost(colour)] * 40 + [camera() for _ in range(20)])
         found = segmenter.apply(camera(person))
         assert found.flags == ()

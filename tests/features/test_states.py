@@ -6,13 +6,14 @@ from features.background import median_of
 from features.foreground import Segmenter
 from features.images import noise_of
 from features.states import other_states
-from tests.features.test_foreground import HEIGHT, HEIGHTS, ROI, SCENE, WIDTH, overlap, person_mask
+from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask
 
 RATE = 10.0
 N_FRAMES = 60
 #: Where the sign is, or the door: 70 x 44 pixels, 1.6 squared heights of a person of 44.
 PLACE = np.zeros((HEIGHT, WIDTH), bool)
 PLACE[20:64, 60:130] = True
+HEIGHTS = np.full((HEIGHT, WIDTH), PERSON, np.float32)
 EMPTY = SCENE[30 : 30 + HEIGHT, 30 : 30 + WIDTH]
 
 
@@ -41,7 +42,7 @@ def found(frames):
     frames = np.stack(list(frames))
     image = median_of(frames)
     noise = noise_of(frames, image)
-    return image, other_states(frames, image, noise, HEIGHTS[True]), noise
+    return image, other_states(frames, image, noise, HEIGHTS), noise
 
 
 def nearest(image, images):
@@ -127,11 +128,13 @@ class TestOtherStates:
 
 
 class TestSegmenter:
-    @pytest.fixture
-    def segmenter(self):
+    STATES = np.arange(N_FRAMES) // 2 % 3
+
+    @pytest.fixture(params=[True, False], ids=["any scene", "one camera"])
+    def segmenter(self, request):
         """One that learnt from every fifth frame of a sign that changes in every second one."""
-        segmenter = Segmenter(RATE, ROI, HEIGHTS[True])
-        segmenter.learn(list(footage(np.arange(N_FRAMES) // 2 % 3, state_images(2))))
+        segmenter = Segmenter(RATE, ROI, any_scene=request.param, person_height=HEIGHTS)
+        segmenter.learn(list(footage(self.STATES, state_images(2))))
         return segmenter
 
     def test_shows_people_before_a_sign_in_each_of_its_states(self, segmenter):
@@ -145,6 +148,17 @@ class TestSegmenter:
             frame[person] = (20, 160, 40)
             assert overlap(segmenter.mask_of(frame), person) > 0.8
 
+    def test_gives_the_picture_as_the_first_state_would_have_it(self, segmenter):
+        first = segmenter.reference_bgr
+        images = state_images(2)
+        person = person_mask(95, 80)
+        for state in (0, 1, 2):
+            frame = next(footage([state], images, people=0))
+            frame[person] = (20, 160, 40)
+            shown = segmenter.apply(frame).image_bgr
+            assert (shown[person] == frame[person]).mean() > 0.9
+            assert np.abs(shown[PLACE & ~person].astype(int) - first[PLACE & ~person]).mean() < 4
+
     def test_shows_a_sign_in_another_state(self, segmenter):
         frame = next(footage([1], state_images(1, seed=9), people=0))
         assert segmenter.apply(frame).mask[PLACE].mean() > 0.7
@@ -156,7 +170,28 @@ class TestSegmenter:
             found = segmenter.apply(frame.astype(np.uint8))
             assert found.mask.mean() < 0.01
 
-    def test_of_a_model_of_one_camera_knows_one_state(self):
-        segmenter = Segmenter(RATE, ROI)
-        segmenter.learn(list(footage(np.arange(N_FRAMES) // 2 % 3 % 2, state_images(1))))
+    @pytest.mark.parametrize("states", [np.zeros(40, int), np.ones(40, int), np.arange(40) // 4 % 3])
+    def test_a_model_knows_those_of_its_training(self, states):
+        """Whichever it is in, in later footage and in the first frame of a camera."""
+        images = state_images(2)
+        trained = Segmenter(RATE, ROI, person_height=HEIGHTS)
+        trained.learn(list(footage(self.STATES, images)))
+        later = Segmenter(RATE, ROI, known=trained.first, person_height=HEIGHTS)
+        at_once = Segmenter(RATE, ROI, known=trained.first, person_height=HEIGHTS)
+        later.learn(list(footage(states, images, seed=3)))
+        for state in (0, 1, 2):
+            frame = next(footage([state], images, people=0))
+            assert later.apply(frame).mask.mean() < 0.01
+            assert at_once.apply(frame).mask.mean() < 0.01
+
+    def test_knows_them_at_another_size_and_without_colours(self, segmenter):
+        empty = segmenter.empty
+        for other in (empty.resized((80, 60)), empty.in_grey()):
+            assert len(other.others_bgr) == 2
+            assert other.others_bgr[0].shape == other.image_bgr.shape
+            assert other.changing.mean() == pytest.approx(empty.changing.mean(), abs=0.05)
+
+    def test_without_person_heights_knows_one_state(self):
+        segmenter = Segmenter(RATE, ROI, any_scene=True)
+        segmenter.learn(list(footage(self.STATES, state_images(2))))
         assert segmenter.empty.changing is None

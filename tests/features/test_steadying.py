@@ -5,7 +5,7 @@ import pytest
 from features.background import kept_frames
 from features.foreground import Segmenter
 from features.steadying import Steadier
-from tests.features.test_foreground import HEIGHT, HEIGHTS, ROI, SCENE, WIDTH, overlap, person_mask
+from tests.features.test_foreground import HEIGHT, ROI, SCENE, WIDTH, overlap, person_mask
 
 RATE = 10.0
 
@@ -62,7 +62,7 @@ def test_where_nothing_tells_the_shift_frames_stay_the_same():
 @pytest.mark.parametrize("by", [1.0, 3.0])
 def test_nothing_is_foreground_but_people(by):
     frames, masks = footage(sway(120, by))
-    segmenter = Segmenter(RATE, ROI, HEIGHTS[True])
+    segmenter = Segmenter(RATE, ROI, any_scene=True)
     segmenter.learn(frames[::2])
     found = [segmenter.apply(frame) for frame in frames]
     assert {item.flags for item in found} == {()}
@@ -72,7 +72,7 @@ def test_nothing_is_foreground_but_people(by):
 def test_a_camera_goes_on_swaying_as_if_all_frames_had_been_seen(monkeypatch):
     monkeypatch.setattr("features.background.ABSORPTION_S", 12.0)
     frames, _ = footage(sway(400, 2.0))
-    whole, part = (Segmenter(RATE, ROI, HEIGHTS[True]) for _ in range(2))
+    whole, part = (Segmenter(RATE, ROI, any_scene=True) for _ in range(2))
     for segmenter in (whole, part):
         segmenter.learn(frames[:60])
     for frame in frames[:300]:

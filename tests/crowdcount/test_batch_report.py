@@ -328,13 +328,18 @@ def test_the_command_for_one_file_of_all_counts_works_as_it_is_printed(out, tmp_
     python, *arguments = shlex.split(re.search(r"^    (python -c .*duckdb.*)$", text, re.MULTILINE)[1])
     assert python == "python"
     shutil.copytree(out, tmp_path / "counts")
+    add_result(tmp_path / "counts", "hall", "film", None, list(made_rows(700, 5)))
     subprocess.run([sys.executable, *arguments], cwd=tmp_path, check=True)
     with (tmp_path / "all.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == sum(row.frames for row in summarise(out))
+    assert len(rows) == 700 + sum(row.frames for row in summarise(out))
+    assert list(rows[0]) == ["camera", "video", "time", "frame", "time_s", "count", "low", "high", "flags"]
     dated = [(row["camera"], row["time"]) for row in rows if row["time"]]
     assert dated == sorted(dated)
-    assert list(rows[0]) == ["camera", "time", "frame", "time_s", "count", "low", "high", "flags"]
+    undated = [(row["video"], int(row["frame"])) for row in rows if not row["time"]]
+    assert undated == [
+        (f"{stem}-{'0' * 16}-{'0' * 8}", k) for stem in ("film", "old-tape") for k in range(700)
+    ]
 
 
 def test_the_question_about_scenes_works_as_it_is_printed(out, tmp_path, monkeypatch):

@@ -83,12 +83,13 @@ def estimate_scene(
 
 def _checked(frames_bgr: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
     """The frames; ValueError at the first that is not (H, W, 3) uint8, or has another size than the first."""
-    size = None
-    for frame in frames_bgr:
-        size = frame.shape[:2] if size is None else size
-        if frame.shape != (*size, 3) or frame.dtype != np.uint8:
+    wanted = None
+    for frame in map(np.asarray, frames_bgr):  # of None, which OpenCV gives for what it cannot read, too
+        shape = frame.shape
+        if frame.dtype != np.uint8 or len(shape) != 3 or shape[2] != 3 or shape != (wanted or shape):
             raise ValueError(
-                f"expected frames {(*size, 3)} of uint8, found {frame.shape} of {frame.dtype}; bring all to "
-                "one size, and grey ones to three channels"
+                f"expected frames {wanted or '(height, width, 3)'} of uint8, found {shape} of {frame.dtype}; "
+                "bring all to one size, and grey ones to three channels"
             )
+        wanted = shape
         yield frame

@@ -652,6 +652,8 @@ class TestEstimate:
         frame = np.zeros((*SIZE[::-1], 3), np.uint8)
         with pytest.raises(ValueError, match="of float64"):
             estimate_scene([frame / 255] * 20, SIZE)
+        with pytest.raises(ValueError, match=r"expected frames \(height, width, 3\) of uint8, found \(\)"):
+            estimate_scene([None], SIZE)  # as OpenCV reads what is no picture
         with pytest.raises(ValueError, match=r"expected frames \(120, 160, 3\) of uint8, found \(60, "):
             estimate_scene([frame, frame[:60]] * 10, SIZE)
 

@@ -82,7 +82,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @start_option
 @end_option("judged")
 @scene_option
-@start_time_option
+@start_time_option(", or what a table of counts tells")
 @_fps_option
 @timeout_option
 @reconnect_option

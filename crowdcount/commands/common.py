@@ -108,11 +108,11 @@ NOT_NEGATIVE = Number(0)
 LEVEL = Number(0, 1, min_open=True, max_open=True)
 FROM_ONE = WholeNumber(1)
 
-start_time_option = click.option(
-    "--start-time",
-    type=IsoTime(),
-    help="Wall-clock time of frame 0, as 2024-05-01T08:00:00; by default when a camera or stream was opened.",
-)
+
+def start_time_option(otherwise: str = "") -> Callable:
+    """The option for when footage begins; `otherwise` continues what it is by default."""
+    text = "Wall-clock time of frame 0, as 2024-05-01T08:00:00; by default when a camera or stream was opened"
+    return click.option("--start-time", type=IsoTime(), help=f"{text}{otherwise}.")
 
 
 def model_option(text: str, required: bool = False) -> Callable:

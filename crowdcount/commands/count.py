@@ -40,7 +40,7 @@ from .common import (
 @model_option("Model file, made by `crowdcount train`; by default the bundled one.")
 @scene_option
 @click.option("--save-scene", metavar="FILE", help="Save the scene that was used, .json or .npz.")
-@start_time_option
+@start_time_option()
 @fps_option
 @timeout_option
 @reconnect_option

@@ -83,7 +83,8 @@ def _pictures(frames, states, place) -> tuple[np.ndarray, np.ndarray, np.ndarray
     height, width = frames.shape[1:3]
     blocks = cv2.resize(place.view(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
     around = cv2.dilate(blocks, np.ones((2 * _BLOCK + 1,) * 2, np.uint8)).view(bool)
-    shown = [frames[members][:, around, None] for members in states]
+    flat = frames.reshape(len(frames), -1, 3)
+    shown = [flat[np.ix_(members, around.ravel())][:, :, None] for members in states]
     images = [percentile_of(some, 50).astype(np.uint8) for some in shown]
     noises = [noise_of(some, image) for some, image in zip(shown, images, strict=True)]
     changes = np.max([largest_difference(image, images[0])[:, 0] for image in images[1:]], axis=0)

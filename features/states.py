@@ -99,7 +99,7 @@ def _places(frames, areas) -> list[np.ndarray]:
     """Coherent places (H, W) bool of blocks that have few brightnesses, but not one, in most of the frames
     (n, H, W, 3) uint8, and `LEAST_AREA` together."""
     median = percentile_of(frames, 50).astype(np.uint8)
-    n_away = sum(cv2.compare(largest_difference(frame, median), ALIKE, cv2.CMP_GT) & 1 for frame in frames)
+    n_away = sum(largest_difference(frame, median) > ALIKE for frame in frames)
     is_place = n_away >= LEAST_SHARE * len(frames)
     if areas[is_place].sum() < LEAST_AREA:
         return []

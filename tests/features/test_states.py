@@ -5,6 +5,7 @@ import pytest
 from features.background import median_of
 from features.foreground import Segmenter
 from features.images import noise_of
+from features.light import LightMeter
 from features.states import other_states
 from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask
 
@@ -98,7 +99,9 @@ class TestOtherStates:
     def test_are_seen_in_a_tenth_of_the_frames(self):
         states = np.zeros(N_FRAMES, int)
         states[[10, 11, 30, 50]] = 1
-        assert not found(footage(states, state_images(1)))[1]
+        assert not found(footage(states, state_images(1), people=0))[1]
+        states[[31, 51]] = 1
+        assert found(footage(states, state_images(1), people=0))[1]
 
     def test_are_not_of_one_who_comes_back_to_a_seat(self):
         """As tall as a standing person, in the same clothes and pose in every other frame."""
@@ -121,10 +124,13 @@ class TestOtherStates:
         images = [np.minimum(gain * EMPTY, 250)]
         assert len(found(footage(np.arange(N_FRAMES) // 4 % 2, images))[1]) == n_others
 
-    def test_of_a_tiny_picture_are_none(self):
-        frames = np.zeros((N_FRAMES, 3, 3, 3), np.uint8)
+    @pytest.mark.parametrize("side", [3, 4, 7])
+    def test_of_a_tiny_picture_are_those_of_its_blocks(self, side):
+        """Of one, or of none if it is smaller than that."""
+        frames = np.zeros((N_FRAMES, side, side, 3), np.uint8)
         frames[::2] = 200
-        assert other_states(frames, frames[1], np.zeros((3, 3)), np.ones((3, 3), np.float32)) == []
+        others = other_states(frames, frames[1], np.zeros((side, side)), np.ones((side, side), np.float32))
+        assert len(others) == (side > 3)
 
 
 class TestSegmenter:
@@ -169,6 +175,23 @@ class TestSegmenter:
             frame = next(footage([int(30 * gain) % 3], images, people=0)) * gain
             found = segmenter.apply(frame.astype(np.uint8))
             assert found.mask.mean() < 0.01
+
+    def test_the_light_is_not_looked_at_there(self, segmenter):
+        """A frame that is brighter by a drift there, and there alone, is in the same light."""
+        image = segmenter.reference_bgr
+        changing = segmenter.empty.changing
+        brighter = np.where(changing[..., None], np.minimum(image * 1.12, 255), image).astype(np.uint8)
+        same, other = (segmenter.apply_again(frame).light for frame in (image, brighter))
+        assert (other.local == same.local).all()
+        assert (other.brightness == same.brightness).all()
+
+    def test_the_gain_is_not_that_of_what_is_left_out(self):
+        """A lamp over three fifths of the picture."""
+        place = np.zeros_like(PLACE)
+        place[:, 64:] = True
+        frame = np.where(place[..., None], EMPTY * 0.6, EMPTY).astype(np.uint8)
+        light = LightMeter(EMPTY, leave_out=place).measure(frame)
+        assert light.brightness == pytest.approx(np.ones(3), abs=0.02)
 
     @pytest.mark.parametrize("states", [np.zeros(40, int), np.ones(40, int), np.arange(40) // 4 % 3])
     def test_a_model_knows_those_of_its_training(self, states):

@@ -320,10 +320,10 @@ class Segmenter:
         former = self._light
         if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
             self._light = self._light_of(frame_bgr)
-        foreground, n_changed = self._segmented(frame_bgr, self._light)
+        foreground, n_changed, seen_bgr = self._segmented(frame_bgr, self._light)
         if self._light is former and self._has_doubled(n_changed, self._n_at_look):
             self._light = self._light_of(frame_bgr)
-            foreground, n_changed = self._segmented(frame_bgr, self._light)
+            foreground, n_changed, seen_bgr = self._segmented(frame_bgr, self._light)
         if self._light is not former:
             self._n_at_look = n_changed
         if looking:
@@ -352,7 +352,7 @@ class Segmenter:
             ):
                 self._learning_for = "light_change"
         flags = self._flags() or (("noisy",) if _is_noisy(self._light) else ())
-        return self._seen(frame_bgr, foreground, flags, self._light)
+        return Foreground(foreground, flags, self._light, seen_bgr)
 
     def _gather(self, frame_bgr) -> None:
         """Take one more frame to learn from; learn of enough, unless they show the scene in another light."""
@@ -390,11 +390,11 @@ class Segmenter:
         self._moved, self._shaken, self._odd_checks = False, False, 0
         frame_bgr = self._steady(frame_bgr)
         self._light = self._light_in_turn = self._light_of(frame_bgr)
-        foreground, self._n_steady = self._segmented(frame_bgr, self._light)
+        foreground, self._n_steady, seen_bgr = self._segmented(frame_bgr, self._light)
         self._n_at_look = self._n_steady
         if self._has_doubled(self._n_steady, n_before):
             self._learning_for = "camera_moved"
-        return self._seen(frame_bgr, foreground, self._flags(), self._light)
+        return Foreground(foreground, self._flags(), self._light, seen_bgr)
 
     def evened_out(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """A frame (H, W, 3) uint8 in some light as it were in the empty scene's, which is where the view is
@@ -413,7 +413,8 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         light = self._light_of(frame_bgr)
-        return self._seen(frame_bgr, self._segmented(frame_bgr, light)[0], (), light)
+        foreground, _, seen_bgr = self._segmented(frame_bgr, light)
+        return Foreground(foreground, (), light, seen_bgr)
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, neither of which
@@ -436,18 +437,15 @@ class Segmenter:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
         self._model.keep(self.evened_out(frame_bgr, self._light_of(frame_bgr)))
 
-    def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int]:
-        """The foreground (H, W) bool in some light, and its number of pixels."""
+    def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int, np.ndarray]:
+        """The foreground (H, W) bool in some light, its number of pixels, and the frame as the scene in its
+        first state would have it, in which it was found."""
         frame_bgr = self._model.in_first_state(frame_bgr, light)
         mask = cv2.medianBlur(self._model.segment(frame_bgr, light), 3)
         foreground = cv2.bitwise_and(mask, self.roi.view(np.uint8)).view(bool)
         if self.is_shifted:
             foreground &= self._registration.in_view
-        return foreground, np.count_nonzero(foreground)
-
-    def _seen(self, frame_bgr, mask, flags, light) -> Foreground:
-        """What was found in a frame, with that as the scene in its first state would have it."""
-        return Foreground(mask, flags, light, self._model.in_first_state(frame_bgr, light))
+        return foreground, np.count_nonzero(foreground), frame_bgr
 
     def _light_of(self, frame_bgr) -> Light:
         return self._model.meter.measure(frame_bgr)

@@ -21,6 +21,7 @@ from .captions import captions
 from .images import largest_difference, narrowest_of, noise_of, percentile_of
 from .light import Light, LightMeter, shows_nothing
 from .shadows import is_shadow, is_shadow_at
+from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
 from .tones import SATURATED
@@ -185,9 +186,9 @@ class MedianBackground:
         if length_s <= ONE_SCENE_S and not self._any_scene:
             n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
             self._due = max(self._due, n_halves * _HALF)
-        self._learn(frames)
+        self._learn(frames, is_short=0 < length_s < LEAST_S)
 
-    def _learn(self, frames) -> None:
+    def _learn(self, frames, is_short: bool = False) -> None:
         image = median_of(frames)
         known, light = as_coloured(self.known, image)
         if known is not None and _is_another(light):
@@ -202,15 +203,19 @@ class MedianBackground:
         if self._person_height is not None and len(frames) >= LEARNING_FRAMES // 2:
             others = other_states(frames, image, noise, self._person_height)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
+        standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = _ANYTHING
+            if self._person_height is not None and len(frames) >= LEARNING_FRAMES // 2 and not is_short:
+                standing, threshold = never_at_rest(frames, image, threshold, self._person_height)
         empty = EmptyScene(image, threshold, others_bgr=others)
         self.take(empty if known is None else still_seen(known, empty, frames), frames)
+        self._standing = standing
 
     def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
         """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
-        self._changing = empty.changing
+        self._changing, self._standing = empty.changing, None
         self.meter = LightMeter(empty.image_bgr, frames, self._changing)
         self._allow(self._leeway)
 
@@ -308,6 +313,8 @@ class MedianBackground:
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
+        if self._standing is not None:
+            mask[self._standing] = 1
         return mask
 
 

@@ -1,0 +1,155 @@
+"""What never comes to rest in one place: who stands there all through the footage, or a bush in the wind.
+
+The empty scene shows whoever is there in most of its frames, and people who stand or sit would not be
+counted. But nobody is quite still: who shifts from one foot to the other, turns or lifts an arm is somewhat
+beside the picture of the scene in every frame, somewhere within one person's outline. So are leaves, tape,
+water and moving stairs, which are to be left out. They are told apart by their shape, and by how much of it
+moves: as good as the same in every frame, or now more and now less as people change their posture.
+"""
+
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+
+from .images import largest_difference, percentile_of
+
+#: Seconds that footage must last at the least: in less, people who walk past can be all there is of a place.
+LEAST_S = 20.0
+#: A pixel is restless that differs from the empty scene in this share of the frames or more, where within
+#: so many person heights some share differs in all but a twentieth of the frames, never nearly all: who comes
+#: and goes is not there in some of them, and hides all of it in others.
+OFTEN, WITHIN, SOME, NEARLY_ALL = 0.12, 0.2, 0.02, 0.97
+#: Restless pixels so far apart belong to one outline: width and height of a closing, person heights.
+_JOINING = 0.25, 0.35
+#: Somebody is restless in more of the outline, is elsewhere altogether where leaves are a little beside, and
+#: is upright: logarithm of the odds that it is somebody, of the share that is restless; of how many times the
+#: threshold what differs does so, in the median of the calmer half of the frames, where nobody passes; and of
+#: width over height, the latter two as logarithms. From so much on it is counted, below so much left out.
+_PER_RESTLESS, _PER_STRENGTH, _PER_ASPECT, _CONSTANT = 9.0, 6.0, -3.5, -9.0
+SOMEBODY, NOBODY = 1.4, -0.85
+#: Sways too what differs as much in every frame, by the standard deviation of its share that does; what fills
+#: so little of its box, is so much wider than high, or lower, in person heights.
+STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
+#: Outlines of one or two people: heights, width and areas in person heights. Where more differs than this, in
+#: the mean of the frames or in its standard deviation, people pass.
+HEIGHTS, WIDTH, AREAS = (0.4, 1.3), 1.3, (0.09, 0.75)
+MOST_DIFFERING, MOST_VARYING = 0.29, 0.22
+#: What sways is foreground where it differs by so many grey levels more than in nearly all frames; the
+#: highest threshold; and what is around a pixel.
+_MARGIN, MOST, _NEIGHBOURS = 4, 254, np.ones((3, 3), np.uint8)
+
+
+def never_at_rest(
+    frames: np.ndarray, image_bgr: np.ndarray, threshold: np.ndarray, person_height: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find who stands in one place in all of the frames, and leave out what sways there.
+
+    Parameters
+    ----------
+    frames : (n, H, W, 3) uint8
+        Spread over footage.
+    image_bgr : (H, W, 3) uint8
+        The empty scene.
+    threshold : (H, W) uint8
+        By how many grey levels a pixel must differ from it to be foreground.
+    person_height : (H, W) float32, pixels
+        Height of a standing person whose body centre lies at the pixel.
+
+    Returns
+    -------
+    standing : (H, W) bool
+        Where people stand.
+    threshold : (H, W) uint8
+        The same, but where something sways so high that hardly a frame differs by more.
+    """
+    differences = np.stack([largest_difference(frame, image_bgr) for frame in frames])
+    away = (differences > threshold).view(np.uint8)
+    restless = _restless(away, person_height)
+    standing, swaying = np.zeros((2, *threshold.shape), bool)
+    for box, outline in _outlines(restless, person_height):
+        tall = float(person_height[(box[0].start + box[0].stop) // 2, (box[1].start + box[1].stop) // 2])
+        differing = away[:, *box][:, outline].view(bool)
+        shares = differing.mean(axis=1)
+        times = (differences[:, *box][:, outline] / threshold[box][outline])[shares <= np.median(shares)]
+        strengths = times[times > 1]
+        strength = np.median(strengths) if len(strengths) else 1.0
+        odds = _odds(outline, restless[box][outline].mean(), strength)
+        if odds >= SOMEBODY and _may_be_somebody(outline, tall, shares):
+            standing[box] |= outline
+        elif odds < NOBODY or _is_swaying(outline, tall, shares):
+            swaying[box] |= outline
+    if swaying.any():
+        swaying = cv2.dilate(swaying.view(np.uint8), _NEIGHBOURS).view(bool) & ~standing
+        most = np.minimum(percentile_of(differences[:, swaying], 95) + _MARGIN, MOST)
+        threshold = threshold.copy()
+        threshold[swaying] = np.maximum(threshold[swaying], most)
+    return standing, threshold
+
+
+def _restless(away, person_height) -> np.ndarray:
+    """(H, W) bool: pixels that are often away, (n, H, W) uint8, where some around them always are."""
+    often = away.sum(axis=0, dtype=np.uint8) >= OFTEN * len(away)
+    rows, columns = np.nonzero(often)
+    reach = np.maximum(1, np.round(WITHIN * person_height[rows, columns])).astype(np.intp)
+    height, width = often.shape
+    top, bottom = np.maximum(rows - reach, 0), np.minimum(rows + reach + 1, height)
+    left, right = np.maximum(columns - reach, 0), np.minimum(columns + reach + 1, width)
+    corners = [row * (width + 1) + column for row in (top, bottom) for column in (left, right)]
+    n_around = np.empty((len(away), len(rows)), np.int32)
+    for n, one in zip(n_around, away, strict=True):
+        sums = cv2.integral(one).ravel()
+        a, b, c, d = (sums.take(corner) for corner in corners)
+        n[:] = a - b - c + d
+    shares = n_around / ((bottom - top) * (right - left))
+    least, most = np.quantile(shares, (0.05, 0.95), axis=0) if len(rows) else np.empty((2, 0))
+    often[rows, columns] = (least > SOME) & (most < NEARLY_ALL)
+    return often
+
+
+def _outlines(restless, person_height) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
+    """Boxes of what restless pixels (H, W) bool outline, and which pixels of each are inside, (h, w) bool."""
+    sizes = np.round(2 * np.log2(person_height)).astype(int)  # alike by a factor of the root of two
+    joined = np.zeros(restless.shape, np.uint8)
+    for size in np.unique(sizes[restless]):
+        element_wh = [2 * round(share * 2 ** (size / 2) / 2) + 1 for share in _JOINING]
+        element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
+        margin = max(element_wh)
+        padded = cv2.copyMakeBorder(restless.view(np.uint8), *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
+        closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
+        joined |= closed * (sizes == size)
+    n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
+    for label in range(1, n_labels):
+        left, top, width, height, _ = stats[label]
+        box = slice(top, top + height), slice(left, left + width)
+        yield box, labels[box] == label
+
+
+def _odds(outline, restless_share: float, strength: float) -> float:
+    """Logarithm of the odds that an outline (h, w) bool is somebody's, see `SOMEBODY`."""
+    height, width = outline.shape
+    of_shape = _PER_ASPECT * np.log(width / height) + _CONSTANT
+    return _PER_RESTLESS * restless_share + _PER_STRENGTH * np.log(strength) + of_shape
+
+
+def _may_be_somebody(outline, tall: float, shares) -> bool:
+    """Whether an outline has the size of one or two people who are so many pixels tall and stay."""
+    height, width = outline.shape
+    return bool(
+        HEIGHTS[0] <= height / tall <= HEIGHTS[1]
+        and AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]
+        and width <= WIDTH * tall
+        and shares.mean() <= MOST_DIFFERING
+        and shares.std() <= MOST_VARYING
+    )
+
+
+def _is_swaying(outline, tall: float, shares) -> bool:
+    height, width = outline.shape
+    return bool(
+        shares.std() < STEADY
+        or outline.sum() < SPARSE * outline.size
+        or width > FLAT * height
+        or height < LOW * tall
+    )
+

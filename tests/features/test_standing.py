@@ -1,0 +1,134 @@
+import cv2
+import numpy as np
+import pytest
+
+from features.background import median_of
+from features.foreground import Segmenter
+from features.images import noise_of
+from features.standing import never_at_rest
+from samples.people import draw_person, random_person, standing_pose
+from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask
+
+N_FRAMES = 60
+HEIGHTS = np.full((HEIGHT, WIDTH), PERSON, np.float32)
+EMPTY = SCENE[30 : 30 + HEIGHT, 30 : 30 + WIDTH]
+#: Where the feet of who stands are.
+FOOT = 80, 100
+
+
+def standing(rng, variant, foot=FOOT, seed=0):
+    """Somebody in one of many postures: premultiplied image (H, W, 3), how much he covers of each pixel."""
+    person = random_person(np.random.default_rng(seed), bags=0.0)
+    yaw = 0.6 + rng.normal(0, 0.35)
+    sprite = draw_person(person, standing_pose(seed, variant), yaw, 0.3, PERSON / 1.75)
+    x, y = (round(at - own) for at, own in zip(foot, sprite.ground_xy, strict=True))
+    place = np.array([[1, 0, x], [0, 1, y]], np.float32)
+    drawn = cv2.warpAffine(sprite.image, place, (WIDTH, HEIGHT))
+    return drawn[..., :3].astype(np.float32), drawn[..., 3] / np.float32(255)
+
+
+def noisy(image, rng):
+    return (image + rng.normal(0, 2, image.shape)).clip(0, 255).astype(np.uint8)
+
+
+def with_somebody(stays=range(N_FRAMES), changes=True, passers=1, seed=0):
+    """Frames with somebody who is there in some of them, in another posture every few frames, and where he
+    is in each."""
+    rng = np.random.default_rng([seed, 8])
+    frames, masks = [], []
+    for number in range(N_FRAMES):
+        image, mask = EMPTY.copy(), np.zeros((HEIGHT, WIDTH), bool)
+        for _ in range(passers):
+            image[person_mask(rng.uniform(5, 155), rng.uniform(60, 118))] = rng.uniform(0, 255, 3)
+        if number in stays:
+            variant = number // 3 if changes else 0
+            colours, covered = standing(np.random.default_rng([seed, variant]), variant, seed=seed)
+            image = colours + (1 - covered[..., None]) * image
+            mask = covered > 0.5
+        frames.append(noisy(image, rng))
+        masks.append(mask)
+    return np.stack(frames), np.stack(masks)
+
+
+def with_bush(tape=False):
+    """Frames of leaves that sway in the wind, or of a tape that flutters."""
+    rng, frames = np.random.default_rng(3), []
+    leaves = rng.uniform((60, 50), (104, 96), (60, 2))
+    for _ in range(N_FRAMES):
+        image = EMPTY.copy()
+        if tape:
+            xs = np.arange(10, 150)
+            ys = 60 + 3 * np.sin(xs / 9 + rng.uniform(0, 6))
+            for x, y in zip(xs.tolist(), ys.round().astype(int).tolist(), strict=True):
+                image[y : y + 2, x] = (40, 40, 230) if x // 10 % 2 else (240, 240, 240)
+        else:
+            for x, y in (leaves + rng.normal(0, 1.5, leaves.shape)).tolist():
+                cv2.circle(image, (round(x), round(y)), 3, (30, 90 + x % 60, 40), -1)
+        frames.append(noisy(image, rng))
+    return np.stack(frames)
+
+
+def found(frames):
+    """Where somebody stands in frames, and the threshold before and after."""
+    image = median_of(frames)
+    threshold = np.clip(3 * noise_of(frames, image), 8, 80).astype(np.uint8)
+    where, raised = never_at_rest(frames, image, threshold, HEIGHTS)
+    return where, threshold, raised
+
+
+class TestStanding:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_is_who_is_there_all_the_time(self, seed):
+        frames, masks = with_somebody(seed=seed)
+        where, threshold, raised = found(frames)
+        assert overlap(where, masks.mean(axis=0) > 0.5) > 0.5
+        assert np.array_equal(raised, threshold)
+
+    def test_is_no_statue(self):
+        where, *_ = found(with_somebody(changes=False)[0])
+        assert not where.any()
+
+    def test_is_not_who_leaves(self):
+        where, *_ = found(with_somebody(stays=range(45))[0])
+        assert not where.any()
+
+    def test_is_not_who_passes(self):
+        where, threshold, raised = found(with_somebody(stays=(), passers=4)[0])
+        assert not where.any()
+        assert np.array_equal(raised, threshold)
+
+    def test_is_no_bush(self):
+        where, threshold, raised = found(with_bush())
+        assert not where.any()
+        assert (raised > threshold)[52:94, 62:102].mean() > 0.5
+        assert np.array_equal(raised[:, :50], threshold[:, :50])
+
+    def test_is_no_tape(self):
+        where, threshold, raised = found(with_bush(tape=True))
+        assert not where.any()
+        assert (raised > threshold)[58:64].mean() > 0.3
+
+
+class TestSegmenter:
+    def foreground(self, frames, length_s=0.0, **options):
+        """Of each frame, after learning from all."""
+        segmenter = Segmenter(1.0, ROI, **{"any_scene": True, "person_height": HEIGHTS} | options)
+        segmenter.learn(list(frames), length_s)
+        return np.stack([segmenter.apply(frame).mask for frame in frames])
+
+    def test_sees_who_stands_there(self):
+        frames, masks = with_somebody(passers=0)
+        assert np.mean([overlap(*pair) for pair in zip(self.foreground(frames), masks, strict=True)]) > 0.5
+
+    @pytest.mark.parametrize("options", [{"length_s": 15.0}, {"person_height": None}, {"any_scene": False}])
+    def test_but_not_in_seconds_nor_for_one_camera(self, options):
+        frames, masks = with_somebody(passers=0)
+        found = self.foreground(frames, **options)
+        assert np.mean([overlap(*pair) for pair in zip(found, masks, strict=True)]) < 0.4
+
+    def test_sees_no_bush_and_who_passes_it(self):
+        frames = with_bush()
+        assert self.foreground(frames).mean() < 0.002 < self.foreground(frames, person_height=None).mean()
+        mask = person_mask(84, 105)
+        frames[30][mask] = (230, 220, 240)
+        assert self.foreground(frames)[30][mask].mean() > 0.8

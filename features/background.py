@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -85,7 +86,7 @@ class EmptyScene:
     is_proven: np.ndarray | None = None
     others_bgr: Sequence[np.ndarray] = ()
 
-    @property
+    @cached_property
     def changing(self) -> np.ndarray | None:
         """(H, W) bool: where it has several states; None: nowhere."""
         if not len(self.others_bgr):
@@ -101,6 +102,10 @@ class EmptyScene:
             cv2.resize(one, size_wh) for one in (self.image_bgr, self.threshold, *self.others_bgr)
         )
         return EmptyScene(image, threshold, proven, others)
+
+    def light_of(self, image_bgr: np.ndarray) -> Light:
+        """The light of an image (H, W, 3) uint8 against it."""
+        return LightMeter(self.image_bgr, leave_out=self.changing).measure(image_bgr)
 
     def is_shown_in(self, image_bgr: np.ndarray) -> bool:
         """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene
@@ -215,8 +220,8 @@ class MedianBackground:
     def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
         """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
-        self._changing, self._standing = empty.changing, None
-        self.meter = LightMeter(empty.image_bgr, frames, self._changing)
+        self._standing = None
+        self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
         self._allow(self._leeway)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -283,39 +288,40 @@ class MedianBackground:
         is_full = len(self._window) == LEARNING_FRAMES
         self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
 
-    def in_first_state(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
-        """A (H, W, 3) uint8 frame seen in some light as it were if the scene was in its first state."""
-        if self._changing is None:
-            return frame_bgr
-        threshold = cv2.merge([self.empty.threshold] * 3)
-        first, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
-        is_first, *are_others = (
-            cv2.inRange(frame_bgr, cv2.subtract(one, threshold), cv2.add(one, threshold)).view(bool)
-            for one in (first, *others)
-        )
-        is_other = np.any(are_others, axis=0) & self._changing & ~is_first
-        return np.where(is_other[..., None], first, frame_bgr)
-
-    def segment(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
-        """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0."""
-        if light is not self._light:  # so that not every frame need be evened out
-            self._light = light
-            threshold, limits = self.empty.threshold, self._limits
-            if light.excess_noise:
-                threshold = self._widened(light.excess_noise)
-                limits = self._limits_at(threshold)
-            self._lit = light.cast_on(self.empty.image_bgr)
-            least, most = (
-                light.cast_on(*limit) for limit in zip(limits, (np.minimum, np.maximum), strict=True)
-            )
-            # what is brighter than white is seen as white, give or take
-            self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
+    def segment(self, frame_bgr: np.ndarray, light: Light) -> tuple[np.ndarray, np.ndarray]:
+        """Segment a (H, W, 3) uint8 frame seen in some light: (H, W) uint8, 1 in the foreground, else 0; and
+        the frame with the scene in its first state, in which that is."""
+        if light is not self._light:
+            self._see_in(light)
+        frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
         if self._standing is not None:
             mask[self._standing] = 1
-        return mask
+        return mask, frame_bgr
+
+    def _see_in(self, light) -> None:
+        """Bring the scene and its limits to a light, so that frames in it need not be evened out."""
+        self._light = light
+        threshold, limits = self.empty.threshold, self._limits
+        if light.excess_noise:
+            threshold = self._widened(light.excess_noise)
+            limits = self._limits_at(threshold)
+        self._lit, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
+        least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
+        # what is brighter than white is seen as white, give or take
+        self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
+        usual = cv2.merge([self.empty.threshold] * 3)
+        self._state_ranges = [(cv2.subtract(one, usual), cv2.add(one, usual)) for one in (self._lit, *others)]
+
+    def _in_first_state(self, frame_bgr) -> np.ndarray:
+        """A frame as it were if the scene was in its first state."""
+        if self.empty.changing is None:
+            return frame_bgr
+        is_first, *are_others = (cv2.inRange(frame_bgr, *limits).view(bool) for limits in self._state_ranges)
+        is_other = np.any(are_others, axis=0) & self.empty.changing & ~is_first
+        return np.where(is_other[..., None], self._lit, frame_bgr)
 
 
 def window_step(rate: float) -> int:
@@ -382,7 +388,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     frames : (n, H, W, 3) uint8
         In the light of `empty`, of which that was learnt.
     """
-    light = LightMeter(known.image_bgr, leave_out=known.changing).measure(empty.image_bgr)
+    light = known.light_of(empty.image_bgr)
     image = light.cast_on(known.image_bgr)
     is_known = _is_seen(image, frames)
     is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
@@ -433,10 +439,10 @@ def as_coloured(known: EmptyScene | None, image_bgr) -> tuple[EmptyScene | None,
     where nothing is known, or not the colours."""
     if known is None:
         return None, None
-    light = LightMeter(known.image_bgr, leave_out=known.changing).measure(image_bgr)
+    light = known.light_of(image_bgr)
     if light.is_recoloured:
         known = known.in_grey()
-        light = LightMeter(known.image_bgr, leave_out=known.changing).measure(image_bgr)
+        light = known.light_of(image_bgr)
     return (None, None) if light.is_recoloured else (known, light)
 
 

@@ -440,12 +440,11 @@ class Segmenter:
     def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int, np.ndarray]:
         """The foreground (H, W) bool in some light, its number of pixels, and the frame as the scene in its
         first state would have it, in which it was found."""
-        frame_bgr = self._model.in_first_state(frame_bgr, light)
-        mask = cv2.medianBlur(self._model.segment(frame_bgr, light), 3)
-        foreground = cv2.bitwise_and(mask, self.roi.view(np.uint8)).view(bool)
+        mask, seen_bgr = self._model.segment(frame_bgr, light)
+        foreground = cv2.bitwise_and(cv2.medianBlur(mask, 3), self.roi.view(np.uint8)).view(bool)
         if self.is_shifted:
             foreground &= self._registration.in_view
-        return foreground, np.count_nonzero(foreground), frame_bgr
+        return foreground, np.count_nonzero(foreground), seen_bgr
 
     def _light_of(self, frame_bgr) -> Light:
         return self._model.meter.measure(frame_bgr)

@@ -111,7 +111,7 @@ class EmptyScene:
         """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene
         has too little texture to tell."""
         height, width = self.image_bgr.shape[:2]
-        return CameraWatch(self.image_bgr).shift(cv2.resize(image_bgr, (width, height))) == (0.0, 0.0)
+        return CameraWatch(self.image_bgr).recognises(cv2.resize(image_bgr, (width, height)))
 
     def in_grey(self) -> "EmptyScene":
         """The same without its colours."""

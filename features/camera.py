@@ -50,7 +50,7 @@ def showing_one_view(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
         if seen.all():
             break
         watch = CameraWatch(images_bgr[seen.argmin()])
-        view = np.array([watch.shift(image) == (0.0, 0.0) for image in images_bgr])
+        view = np.array([watch.recognises(image) for image in images_bgr])
         seen |= view
         same = [other for other in views if (view & other).sum() >= least]
         views = [other for other in views if (view & other).sum() < least] + [np.any([view, *same], axis=0)]
@@ -59,7 +59,7 @@ def showing_one_view(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
     kept = next((view for view in views if view.sum() >= half), seen)
     others = [view & ~kept for view in views]
     others = [view for view in others if view.sum() >= least and _differ(images_bgr, view, kept)]
-    is_other = np.any([seen & False, *others], axis=0)
+    is_other = np.any([np.zeros_like(seen), *others], axis=0)
     return [image for image, other in zip(images_bgr, is_other, strict=True) if not other]
 
 
@@ -156,6 +156,10 @@ class CameraWatch:
         self._near = self._places_near(reference_bgr.shape, reference.shape)
         self._sought = _standardised(reference_bgr.ravel().take(self._near[0]))
 
+    def recognises(self, frame_bgr: np.ndarray) -> bool:
+        """Whether a (H, W, 3) uint8 frame shows the scene in its place, or nothing tells; see `shift`."""
+        return self.shift(frame_bgr) == (0.0, 0.0)
+
     def shift(self, frame_bgr: np.ndarray) -> tuple[float, float] | None:
         """Shift (dx, dy) of a (H, W, 3) uint8 frame against the empty scene, in its pixels.
 
@@ -163,9 +167,7 @@ class CameraWatch:
         most patches: `FEW_PATCHES` in place are enough for (0, 0) unless more agree on another shift. (0, 0)
         too where the scene has too little texture to tell; None where the view is lost (moved far, covered).
         """
-        if len(self._patches) < MIN_PATCHES:
-            return 0.0, 0.0
-        if self._mostly_in_place(frame_bgr):
+        if len(self._patches) < MIN_PATCHES or self._mostly_in_place(frame_bgr):
             return 0.0, 0.0
         frame = self.reduced(frame_bgr)
         shifts = []

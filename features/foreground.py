@@ -180,7 +180,7 @@ class Segmenter:
             for k, frame in enumerate(frames_bgr):
                 frames[k] = meter.measure(frame).evened_out(frame)
         if self._watch is not None:
-            self._moved = not self._shows_view(meter.reference_bgr)
+            self._moved = not self._watch.recognises(meter.reference_bgr)
         if self._home is not None and not self._moved:
             self._return_home()
             return
@@ -203,7 +203,7 @@ class Segmenter:
     def _in_known_view(self, frames_bgr) -> list[np.ndarray]:
         """Those of frames that show the known view, where the camera is moved in the footage; if hardly any
         does, all, brought back if that can be."""
-        shown = [frame for frame in frames_bgr if self._shows_view(frame)]
+        shown = [frame for frame in frames_bgr if self._watch.recognises(frame)]
         if len(shown) >= LEAST_SHARE * len(frames_bgr):
             return shown if len(shown) <= (1 - LEAST_SHARE) * len(frames_bgr) else frames_bgr
         self._follow(median_of(np.stack(frames_bgr)))
@@ -212,7 +212,7 @@ class Segmenter:
     def _see_known(self, frame_bgr) -> None:
         """See the known scene until one is learnt, if a frame shows it, in colours if that has any."""
         known, _ = as_coloured(self._known, frame_bgr)
-        self._moved = not self._shows_view(frame_bgr)
+        self._moved = not self._watch.recognises(frame_bgr)
         if known is not None and not self._moved:
             self._model.known = self._known
             self._model.take(known)
@@ -222,10 +222,10 @@ class Segmenter:
     def _follow(self, frame_bgr) -> bool:
         """Whether a frame shows the view elsewhere than those before it did, and where: from now on they are
         brought back from there. It is looked for, some tens of milliseconds, in one frame of a second."""
-        if self._shows_view(self._steady(frame_bgr)):
+        if self._watch.recognises(self._steady(frame_bgr)):
             return False
         found = None
-        if self._registration is None or not self._shows_view(self._model.steady(frame_bgr)):
+        if self._registration is None or not self._watch.recognises(self._model.steady(frame_bgr)):
             if self._n_frames - self._last_sought < self._step:
                 return False
             self._last_sought = self._n_frames
@@ -234,7 +234,7 @@ class Segmenter:
                 return False
         former = self._registration
         self._bring_back_from(found)
-        if not self._shows_view(self._steady(frame_bgr)):
+        if not self._watch.recognises(self._steady(frame_bgr)):
             self._bring_back_from(former)
             return False
         return True
@@ -244,9 +244,6 @@ class Segmenter:
         self._registration = registration
         if self.empty is not None:
             self._model.loosen(self.is_shifted)
-
-    def _shows_view(self, frame_bgr) -> bool:
-        return self._watch.shift(frame_bgr) == (0.0, 0.0)
 
     def _brought_back(self, frame_bgr) -> np.ndarray:
         return frame_bgr if self._registration is None else self._registration.brought_back(frame_bgr)
@@ -285,7 +282,7 @@ class Segmenter:
         """A (H, W, 3) uint8 frame of any time as a camera in its place would show it, and where it shows the
         view, None in its place; None where it shows another. It is not applied."""
         self._follow_far(frame_bgr)
-        if not self._shows_view(self._steady(frame_bgr)):
+        if not self._watch.recognises(self._steady(frame_bgr)):
             return None
         return self._brought_back(frame_bgr), self._registration
 
@@ -492,7 +489,7 @@ class Segmenter:
 
         `_moved` stays as long as the shift does, as the region of interest and the perspective no longer fit.
         """
-        self._odd_checks = 0 if self._shows_view(frame_bgr) != self._moved else self._odd_checks + 1
+        self._odd_checks = 0 if self._watch.recognises(frame_bgr) != self._moved else self._odd_checks + 1
         if self._odd_checks < CAMERA_SHIFT_CHECKS:
             return False
         self._moved, self._odd_checks = not self._moved, 0

@@ -59,7 +59,7 @@ _NEIGHBOURS = np.ones((3, 3), np.uint8)
 _BEYOND_WHITE = 5 * 255
 #: The threshold where nothing is foreground.
 _ANYTHING = 255
-#: Frames that are kept between one learning and the next.
+#: Half a window: frames that are kept between one learning and the next.
 _HALF = LEARNING_FRAMES // 2
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
 _AT_A_TIME = 1 << 12
@@ -201,11 +201,11 @@ class MedianBackground:
             image = median_of(frames)
         noise = noise_of(frames, image)
         restless = np.flatnonzero(noise > RESTLESS)
-        if self._any_scene and len(restless) and len(frames) >= LEARNING_FRAMES // 2:
+        if self._any_scene and len(restless) and len(frames) >= _HALF:
             settle(image, frames, restless)
             noise = noise_of(frames, image)
         others = ()
-        if self._person_height is not None and len(frames) >= LEARNING_FRAMES // 2:
+        if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
         threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
         standing = None
@@ -222,15 +222,12 @@ class MedianBackground:
         self.empty = empty
         self._standing = None
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
-        self._allow(self._leeway)
+        self.loosen(False)
 
     def loosen(self, is_shifted: bool) -> None:
         """From now on, until the scene is learnt again, edges may be farther beside where they were, as in
         frames that are shifted back, or they may not."""
-        self._allow(self._leeway + _SHIFTED_LEEWAY * is_shifted)
-
-    def _allow(self, leeway: float) -> None:
-        """Let pixels be a share of the way to their darkest and their brightest neighbour."""
+        leeway = self._leeway + _SHIFTED_LEEWAY * is_shifted
         image = self.empty.image_bgr
         self._extremes = [
             cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
@@ -401,9 +398,7 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     states, changing = (empty.image_bgr, *empty.others_bgr), empty.changing
     if changing is None:  # in all of the frames it may be in the second of its known states, or the third
         states, changing = [image, *(light.cast_on(other) for other in known.others_bgr)], known.changing
-    if changing is None:
-        return EmptyScene(seen, threshold, known.is_proven)
-    others = [np.where(changing[..., None], state, seen) for state in states]
+    others = () if changing is None else [np.where(changing[..., None], state, seen) for state in states]
     return EmptyScene(seen, threshold, known.is_proven, others)
 
 

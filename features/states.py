@@ -101,8 +101,6 @@ def _places(frames, areas) -> list[np.ndarray]:
     median = percentile_of(frames, 50).astype(np.uint8)
     n_away = sum(largest_difference(frame, median) > ALIKE for frame in frames)
     is_place = n_away >= LEAST_SHARE * len(frames)
-    if areas[is_place].sum() < LEAST_AREA:
-        return []
     grey = np.stack([cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)[is_place] for frame in frames])
     is_place[is_place] = _has_few_values(grey)
     n_labels, labels = cv2.connectedComponents(is_place.view(np.uint8))
@@ -157,7 +155,7 @@ def _is_other(image, former) -> np.ndarray:
 
 
 def _fewest_visits(states) -> int:
-    """How often the state is seen that is so least often, from one that another follows to the next."""
+    """How often the rarest state comes; it stays until another is seen."""
     numbers = np.array(states).argmax(axis=0)[np.any(states, axis=0)]
     visits = numbers[np.append(True, numbers[1:] != numbers[:-1])]
     return np.bincount(visits, minlength=len(states)).min()

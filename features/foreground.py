@@ -60,8 +60,8 @@ class Foreground:
     light : Light or None
         Of the frame, as last looked at; None while there is no background.
     image_bgr : (H, W, 3) uint8
-        What it was found in: the frame, as the camera would show it in its place; or in rain and snow the one
-        before it without drops and flakes.
+        What it was found in: the frame, as the camera would show it in its place and with the scene in its
+        first state; or in rain and snow the one before it without drops and flakes.
     """
 
     mask: np.ndarray
@@ -479,7 +479,7 @@ class Segmenter:
 
     def _is_shaken(self, frame_bgr, checking: bool) -> bool:
         """Whether an image of which twice as much is foreground as before is shifted for the moment: the
-        patches agree on a shift. They are looked at in the first such frame, and then once a second."""
+        patches agree on a shift. They are looked at in each such frame until they do, then once a second."""
         if self._shaken and not checking:
             return True
         return self._watch.shift(frame_bgr) not in ((0.0, 0.0), None)

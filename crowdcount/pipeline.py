@@ -156,10 +156,12 @@ class Pipeline:
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
-        self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)] if by_blob else None
-        joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
-        self._vehicles = VehicleFinder(small.person_height, small.roi) if by_blob else None
-        self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
+        self._by_blob = by_blob
+        if by_blob:
+            self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)]
+            self._vehicles = VehicleFinder(small.person_height, small.roi)
+            joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
+            self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         known = None if scene.view is None else scene.view.resized(self.size_wh)
         self._segmenter = Segmenter(rate, small.roi, by_blob, known, small.person_height)
         self._last_frame = None
@@ -285,11 +287,11 @@ class Pipeline:
         return self._features(frame, grey, self.figures(foreground.mask), foreground.light)
 
     def _features(self, frame, grey, figures, light) -> np.ndarray:
-        if self._ends is None:
-            return np.hstack([self.views(grey, figures), self.changes(frame, light)])
-        return np.hstack(
-            [clump_features(figures), silhouette_features(figures), lbp_features(grey, figures)]
-        )
+        if self._by_blob:
+            return np.hstack(
+                [clump_features(figures), silhouette_features(figures), lbp_features(grey, figures)]
+            )
+        return np.hstack([self.views(grey, figures), self.changes(frame, light)])
 
     def _directed(self, grey, mask) -> np.ndarray | None:
         speed = None if self._motion is None else self._motion.measure(grey)
@@ -301,7 +303,7 @@ class Pipeline:
 
     def figures(self, mask: np.ndarray) -> Figures:
         """What is measured of a foreground (h, w) bool at the working size; may change the mask."""
-        if self._ends is not None:
+        if self._by_blob:
             return self._people_of(mask)
         closed = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, _CLOSING)
         return Figures(closed.view(bool) & self.geometry.roi, self.geometry)

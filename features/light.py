@@ -173,17 +173,9 @@ class LightMeter:
         """
         sampled = self._sampled(frame_bgr)
         gains, tones, local, other, noise = self._seen(sampled)
-        excess = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
+        excess_noise = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
         is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(gains.max())))
-        return Light(
-            gains,
-            local,
-            self.reference_bgr,
-            excess_noise=excess,
-            tones=tones,
-            is_recoloured=is_recoloured,
-            other=other,
-        )
+        return Light(gains, local, self.reference_bgr, excess_noise, tones, is_recoloured, other)
 
     def _sampled(self, frame_bgr) -> np.ndarray:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""

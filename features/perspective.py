@@ -458,7 +458,7 @@ def _grid_posterior(log_slopes, log_heights, blobs, weights, reference_row, fram
     shape = _shape_density(blobs)
     for first in range(0, len(lines), _LINES_AT_ONCE):
         some = slice(first, first + _LINES_AT_ONCE)
-        person, other = _height_densities(_log_ratio(lines[some], blobs, reference_row, frame_height))
+        person, other = _height_densities(lines[some], blobs, reference_row, frame_height)
         log_posterior[some] += np.log(person * shape + other) @ weights
     return lines, log_posterior
 
@@ -482,10 +482,6 @@ def _heights(lines, rows, reference_row, frame_height):
     return np.maximum(slopes * (rows - reference_row) + at_reference, 0.02 * frame_height)
 
 
-def _log_ratio(lines, blobs, reference_row, frame_height):
-    return np.log(blobs[:, 1] / _heights(lines, blobs[:, 0], reference_row, frame_height))
-
-
 def _shape_density(blobs):
     """Density of each blob's log aspect as that of a person, over the flat one of anything else."""
     log_aspect = np.log(blobs[:, 2] / blobs[:, 1] / _ASPECT)
@@ -493,8 +489,10 @@ def _shape_density(blobs):
     return density * np.log(_LARGEST_ASPECT)
 
 
-def _height_densities(log_ratio):
-    """Weighted densities of log height over the line's: as one whole person, as anything else."""
+def _height_densities(lines, blobs, reference_row, frame_height):
+    """Weighted densities (…, n) of log height over that of lines (…, 2): as one whole person, as anything
+    else."""
+    log_ratio = np.log(blobs[:, 1] / _heights(lines, blobs[:, 0], reference_row, frame_height))
     peak = _PERSON / (np.sqrt(2 * np.pi) * _STATURE_SPREAD)
     person = peak * np.exp(-0.5 * (log_ratio / _STATURE_SPREAD) ** 2)
     log_range = -np.log(SMALLEST_PERSON)
@@ -504,7 +502,7 @@ def _height_densities(log_ratio):
 
 def _person_probability(line, blobs, reference_row, frame_height):
     """How likely each blob is one whole person, if a line holds."""
-    person, other = _height_densities(_log_ratio(line, blobs, reference_row, frame_height))
+    person, other = _height_densities(line, blobs, reference_row, frame_height)
     person = person * _shape_density(blobs)
     return person / (person + other)
 

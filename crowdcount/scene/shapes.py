@@ -111,14 +111,8 @@ def line_through(persons, size_wh) -> HeightLine:
         )
     x, feet, heights = np.array(persons, np.float64).T
     width, height = size_wh
-    if not (  # NaN is none of it
-        (heights >= 1).all()
-        and (heights <= 2 * height).all()
-        and (x >= 0).all()
-        and (x <= width).all()
-        and (feet >= 0).all()
-        and (feet <= 2 * height).all()
-    ):
+    ranges = (heights, 1, 2 * height), (x, 0, width), (feet, 0, 2 * height)
+    if not all(((least <= some) & (some <= most)).all() for some, least, most in ranges):  # nor does NaN
         raise SceneError(
             f"expected people as x,foot_y,height in pixels of the {width}x{height} frame, found "
             "one outside it or less than a pixel tall; measure again"

@@ -241,7 +241,7 @@ class Scene:
         arrays |= {"person_height": self.person_height} if self.line is None else {}
         return arrays | view_arrays(self.view), self._description().model_dump(mode="json")
 
-    def _description(self) -> "Description":
+    def _description(self) -> Description:
         try:
             return Description(
                 size_wh=self.size_wh,

@@ -41,7 +41,7 @@ _MAX_PERSON_HEIGHT = 1000
 #: that are counted too low because they are out of focus .65 and more (docs/decisions/2026-11-27-unlike.md).
 MOST_BEYOND = 0.6
 #: Of a model, what its file's description has as it is.
-_PLAIN = ("per_cell", "level", "usual_outside", "rate", "offset", "floor", "person_height")
+_PLAIN = ("per_cell", "level", "usual_outside", "rate", "offset", "offset_from", "floor", "person_height")
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
 #: z value of a two-sided interval of 90 %.
@@ -229,6 +229,8 @@ class CounterModel:
         What `crowdcount.learning.explain` shows; None unless it is compressed.
     offset, floor : float
         Of recalibrated models: people to add to what the regressor counts, and the least count; else 0.
+    offset_from : float
+        What the regressor counts from which on all of a positive offset is added; below it, in proportion.
     person_height : float or None
         Typical height of a person at the size at which its features are measured, pixels; None for
         ready-made features, and in files of earlier versions, which measured footage otherwise.
@@ -253,6 +255,7 @@ class CounterModel:
     examples: Examples | None = None
     prototypes: Prototypes | None = None
     offset: float = 0.0
+    offset_from: float = 0.0
     floor: float = 0.0
     person_height: float | None = None
     directions: tuple[CountPredictor, CountPredictor] | None = None
@@ -291,25 +294,46 @@ class CounterModel:
             counts = in_cells.sum(axis=1)
         else:
             counts = self.regressor.predict(features)
-        return np.maximum(self.offset + counts, self.floor)
+        offset = self.offset
+        if self.offset_fades:
+            offset = offset * np.clip(counts / self.offset_from, 0.0, 1.0)
+        return np.maximum(offset + counts, self.floor)
 
-    def corrected(self, correction: Correction) -> "CounterModel":
-        """The model that counts `correction(count)` where this one counts `count`.
+    @property
+    def offset_fades(self) -> bool:
+        """Whether less is added to smaller counts, see `offset_from`."""
+        return self.offset > 0 and self.offset_from > 0
 
-        It keeps no examples: their labels are not what it counts.
+    def corrected(self, correction: Correction, least: float = 0.0) -> "CounterModel":
+        """The model that counts `correction(count)` where this one counts `count`, `least` or more.
+
+        Below, no label tells of the correction, and nobody is where nothing is: a positive offset falls off
+        to 0 with the count. It keeps no examples: their labels are not what it counts.
         """
         scale, prototypes = correction.scale, self.prototypes
+        known_from = self._uncorrected(least)
+        if self.offset:  # labels of an earlier correction told of fewer people
+            known_from = min(known_from, self.offset_from)
+        offset, offset_from = correction.offset + scale * self.offset, max(0.0, scale * known_from)
+        fades = offset > 0 and offset_from > 0
         if prototypes is not None:
             prototypes = replace(prototypes, weights=scale * prototypes.weights)
         return replace(
             self,
             regressor=self.regressor.scaled(scale),
-            offset=correction.offset + scale * self.offset,
-            floor=float(correction(self.floor)),
+            offset=offset,
+            offset_from=offset_from,
+            floor=0.0 if fades else float(correction(self.floor)),
             most=float(correction(self.most)),
             examples=None,
             prototypes=prototypes,
         )
+
+    def _uncorrected(self, count: float) -> float:
+        """What the regressor counts where the model counts so many people."""
+        if self.offset_fades and count < self.offset + self.offset_from:
+            return count * self.offset_from / (self.offset + self.offset_from)
+        return count - self.offset
 
     def predict_profile(self, features: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Densities over depth (n, m), whose integrals are the counts (n,), for features as in `predict`.
@@ -461,6 +485,7 @@ class _Meta(Strict):
     usual_outside: float = Field(ge=0, le=1)
     rate: float | None = Field(gt=0)
     offset: float = 0.0
+    offset_from: float = Field(default=0.0, ge=0)
     floor: float = Field(default=0.0, ge=0)
     person_height: float | None = Field(default=None, gt=0, le=_MAX_PERSON_HEIGHT)
     facts: dict

@@ -34,6 +34,8 @@ from .training_range import most_labelled
 
 #: With fewer counts, leaving one out leaves too little to judge by.
 MIN_COUNTS = 3
+#: Below this share of the smallest count that was corrected no label tells of the offset, which falls off.
+LEAST_SHARE = 0.5
 #: Counts that are on average so many times more or fewer people than a model counts contradict it, with one
 #: person more in both.
 MOST_TIMES = 10.0
@@ -153,7 +155,7 @@ def recalibrate(
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
     learnt = [*learnt_counts(model), counts_by_number(dataset, table.rows)]
-    corrected = model.corrected(correction)
+    corrected = model.corrected(correction, LEAST_SHARE * float(counts.min()))
     corrected = replace(
         corrected,
         most=max(corrected.most, most_labelled(labels)),

@@ -116,10 +116,13 @@ def evaluation_report(evaluation: Evaluation) -> list[str]:
 def recalibration_report(found: Recalibration, path: str) -> list[str]:
     """What a recalibration changed, for people."""
     n, level = found.before.n, found.model.level
+    fading = ""
+    if found.model.offset_fades and found.correction.offset > 0:
+        fading = f"; below half of the fewest counted here, {found.correction.offset:+.2f} falls off to 0"
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
         *_lost(found.n_lost_labels),
-        f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count",
+        f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count{fading}",
         f"before: {_metrics(found.before)}",
         f"after (each count by the others alone): {_metrics(found.after)}",
         f"half width of the interval in people, at 10: {found.former_quantile * 10**0.5:.1f} before, "

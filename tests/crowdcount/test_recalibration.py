@@ -207,6 +207,44 @@ def test_corrections_are_of_counts_which_are_never_below_0(offsets, cell_model, 
         np.testing.assert_array_equal(loaded.predict(rows), corrected.predict(rows))
 
 
+def test_nobody_is_added_to_an_empty_scene(cell_model, street, drifted, tmp_path):
+    """Of labels of frames with somebody, what they add falls off where fewer are; of nobody it stays."""
+    few = tmp_path / "few.csv"
+    occupied = [k for k in range(60) if street.counts[k] >= 2][::6]
+    few.write_text("frame,count\n" + "".join(f"{k},{street.counts[k] + 3}\n" for k in occupied))
+    empty = np.zeros((1, 4, len(cell_model.columns)))
+    for labels, falls_off in (few, True), (drifted, False):
+        found = recalibrate(load_dataset(street.frames, counts=labels), cell_model, scene=street.scene)
+        assert found.correction.offset > 1
+        assert found.model.predict(empty) == (0 if falls_off else found.correction.offset)
+        assert ("falls off to 0" in "".join(recalibration_report(found, "m.npz"))) == falls_off
+
+
+def test_what_a_correction_adds_falls_off_where_no_label_tells_of_it(cell_model, tmp_path):
+    rows = np.random.default_rng(0).uniform(0, 1, (40, 4, len(cell_model.columns)))
+    rows *= np.linspace(0, 1, 40)[:, None, None]
+    counts = cell_model.predict(rows)
+    least = float(np.median(counts))
+    first = Correction(3.0, 0.5)
+    once = cell_model.corrected(first, least)
+    corrected = once.predict(rows)
+    is_told = counts >= least
+    np.testing.assert_allclose(corrected[is_told], first(counts[is_told]))
+    np.testing.assert_allclose(corrected[~is_told], counts[~is_told] * first(least) / least)
+    second = Correction(1.0, 2.0)
+    twice = once.corrected(second, 2 * first(least))  # the first one's labels hold too
+    np.testing.assert_allclose(twice.predict(rows)[is_told], second(corrected[is_told]))
+    lower = once.corrected(second, first(least) / 2)  # at half the count before both
+    is_low = counts >= least / 2
+    np.testing.assert_allclose(lower.predict(rows)[is_low], second(first(counts[is_low])))
+    for model in twice, lower:
+        assert model.predict(np.zeros_like(rows[:1])) == 0
+        model.save(tmp_path / "model.npz")
+        np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict(rows), model.predict(rows))
+    lowered = cell_model.corrected(Correction(-1.0, 2.0), least)
+    np.testing.assert_allclose(lowered.predict(rows), np.maximum(2 * counts - 1, 0))
+
+
 def test_a_correction_turns_no_counts_around(trained):
     with pytest.raises(ValueError, match="positive scale"):
         trained.model.corrected(Correction(1.0, 0.0))

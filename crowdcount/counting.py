@@ -227,7 +227,8 @@ class Counting:
         counts = self.model.predict(features)
         numbers = float(counts[0]), *self._directed(measured.directed)
         flags = *frame.flags, *measured.flags
-        if not self.is_models_scene or self.model.is_outside(features, counts)[0]:
+        is_unlike = self.model.needs_colours and measured.is_recoloured
+        if is_unlike or not self.is_models_scene or self.model.is_outside(features, counts)[0]:
             flags += ("outside_training_range",)
         return _Estimate(frame, numbers, flags, measured.mask, features, measured.moved)
 

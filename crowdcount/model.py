@@ -41,7 +41,10 @@ _MAX_PERSON_HEIGHT = 1000
 #: that are counted too low because they are out of focus .65 and more (docs/decisions/2026-11-27-unlike.md).
 MOST_BEYOND = 0.6
 #: Of a model, what its file's description has as it is.
-_PLAIN = ("per_cell", "level", "usual_outside", "rate", "offset", "offset_from", "floor", "person_height")
+_PLAIN = (
+    "per_cell", "level", "usual_outside", "rate", "offset", "offset_from", "floor", "person_height",
+    "needs_colours",
+)  # fmt: skip
 #: Parts of a model that hold training frames.
 _FRAME_PARTS = ("examples", "prototypes")
 #: z value of a two-sided interval of 90 %.
@@ -234,6 +237,10 @@ class CounterModel:
     person_height : float or None
         Typical height of a person at the size at which its features are measured, pixels; None for
         ready-made features, and in files of earlier versions, which measured footage otherwise.
+    needs_colours : bool
+        Whether frames are unlike those that it learnt from if they are grey where its view has colours, or
+        the other way round. False where it learnt from both, or from ready-made features, of models that
+        count per cell, and in files of earlier versions.
     directions : (CountPredictor, CountPredictor) or None
         From the features of the foreground that moves right, and of that which moves left, to the numbers of
         people who do; None when that was not trained.
@@ -258,6 +265,7 @@ class CounterModel:
     offset_from: float = 0.0
     floor: float = 0.0
     person_height: float | None = None
+    needs_colours: bool = False
     directions: tuple[CountPredictor, CountPredictor] | None = None
 
     def check_columns(self, columns: Sequence[str]) -> None:
@@ -488,6 +496,7 @@ class _Meta(Strict):
     offset_from: float = Field(default=0.0, ge=0)
     floor: float = Field(default=0.0, ge=0)
     person_height: float | None = Field(default=None, gt=0, le=_MAX_PERSON_HEIGHT)
+    needs_colours: bool = False
     facts: dict
     regressor: _Regressor
     scene: dict | None

@@ -80,6 +80,8 @@ class Measurement:
     moved : (3, 3) float64 or None
         Homography from places of the scene to those in the frame of a camera that was moved, in shares of
         width and height; None where the frame is not shifted back.
+    is_recoloured : bool
+        See `Segmenter.is_recoloured`.
     """
 
     features: np.ndarray
@@ -87,6 +89,7 @@ class Measurement:
     flags: tuple[str, ...]
     directed: np.ndarray | None = None
     moved: np.ndarray | None = None
+    is_recoloured: bool = False
 
 
 def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
@@ -254,7 +257,8 @@ class Pipeline:
             flags = tuple(flag for flag in flags if flag != "camera_moved")
         mask = self._segmenter.as_seen(figures.mask)
         directed = self._directed(grey, figures.mask)
-        return Measurement(measured, mask, flags, directed, self._segmenter.moved)
+        seen = self._segmenter.moved, self._segmenter.is_recoloured
+        return Measurement(measured, mask, flags, directed, *seen)
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had

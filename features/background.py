@@ -113,6 +113,13 @@ class EmptyScene:
         height, width = self.image_bgr.shape[:2]
         return CameraWatch(self.image_bgr).recognises(cv2.resize(image_bgr, (width, height)))
 
+    def is_recoloured_in(self, image_bgr: np.ndarray) -> bool:
+        """Whether an image (H, W, 3) uint8 of any size is grey where this scene has colours, as by infrared
+        light, or the other way round."""
+        height, width = self.image_bgr.shape[:2]
+        meter = LightMeter(self.image_bgr, leave_out=self.changing)
+        return meter.measure(cv2.resize(image_bgr, (width, height))).is_recoloured
+
     def in_grey(self) -> "EmptyScene":
         """The same without its colours."""
         grey, *others = (

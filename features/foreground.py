@@ -122,6 +122,7 @@ class Segmenter:
         self._n_steady = 0  # pixels that were foreground when the camera was last not shaken
         self._n_frames = -1
         self._rain = RainWatch(rate, roi)
+        self._compared, self._is_learnt_recoloured = None, False  # an empty scene, and how it is to the view
 
     @property
     def empty(self) -> EmptyScene | None:
@@ -142,6 +143,17 @@ class Segmenter:
     def moved(self) -> np.ndarray | None:
         """`Registration.moved` of the frames that are brought back; None where none are."""
         return None if self._registration is None else self._registration.moved
+
+    @property
+    def is_recoloured(self) -> bool:
+        """Whether the frame applied last is grey where the known scene has colours, as by infrared light, or
+        the other way round; False where none is known, or the view is another."""
+        if self._known is None or self._light is None or self._moved:
+            return False
+        if self._compared is not self.empty:
+            self._compared = self.empty
+            self._is_learnt_recoloured = self._known.is_recoloured_in(self.reference_bgr)
+        return self._is_learnt_recoloured != self._light.is_recoloured
 
     @property
     def first(self) -> EmptyScene | None:

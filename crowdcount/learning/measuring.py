@@ -82,6 +82,8 @@ class FeatureTable:
         Whether the footage shows another view than the scene in which a model counts.
     moved : (n, 3, 3) float64 or None
         `Measurement.moved` of each frame, NaN in its place; None for ready-made features.
+    recoloured : (n,) bool or None
+        `Measurement.is_recoloured` of each frame; None for ready-made features.
     """
 
     rows: np.ndarray
@@ -100,6 +102,7 @@ class FeatureTable:
     estimated: np.ndarray | None = None
     camera_moved: bool = False
     moved: np.ndarray | None = None
+    recoloured: np.ndarray | None = None
 
     def labels_of(self, dataset: Dataset) -> Dataset:
         """The data set that was measured, with dots and boxes where the features are."""
@@ -134,6 +137,7 @@ class FeatureTable:
             times_s=at(self.times_s),
             estimated=at(self.estimated),
             moved=at(self.moved),
+            recoloured=at(self.recoloured),
             directed=None,
             copies=None,
         )
@@ -276,6 +280,7 @@ def measure(
         times_s=arrays["times_s"],
         estimated=arrays["estimated"],
         moved=arrays["moved"],
+        recoloured=arrays["recoloured"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -356,10 +361,10 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     pipeline `taught`, of others by copies of it; about one in `step` is looked at.
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), which of them were `estimated`
-    (n,) bool, not taken from the one before, and where the camera was `moved` (n, 3, 3) to, NaN in its place;
-    where they are measured, those of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and
-    the `copies` (k, n_regions, n_quantities) of the rows that are `copied`, (n,) bool, their numbers in
-    `copied` (k,).
+    (n,) bool, not taken from the one before, where the camera was `moved` (n, 3, 3) to, NaN in its place, and
+    which are `recoloured` (n,) bool; where they are measured, those of both directions, `directed` (n, 2,
+    n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the rows that are
+    `copied`, (n,) bool, their numbers in `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
@@ -395,7 +400,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     n_of_other_shape += int(wanted[frame.index])
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
-                    seen = (measured.moved, measured.features, measured.directed)
+                    seen = (measured.moved, measured.is_recoloured, measured.features, measured.directed)
                     found.append((frame.index, frame.time_s, is_due, *seen))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
@@ -407,12 +412,13 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     if not found:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
-    rows, times_s, estimated, moved, features, directed = zip(*found, strict=True)
+    rows, times_s, estimated, moved, recoloured, features, directed = zip(*found, strict=True)
     arrays = {
         "rows": np.array(rows, np.int64),
         "times_s": np.array(times_s),
         "estimated": np.array(estimated),
         "moved": stacked(moved),
+        "recoloured": np.array(recoloured, bool),
         "features": np.stack(features),
     }
     known = next((one for one in directed if one is not None), None)

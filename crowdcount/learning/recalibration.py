@@ -22,6 +22,7 @@ from ..model import CounterModel, given_model
 from ..scene import Scene
 from .datasets import Dataset
 from .measuring import (
+    FeatureTable,
     Progress,
     counts_by_number,
     counts_of,
@@ -161,6 +162,7 @@ def recalibrate(
         most=max(corrected.most, most_labelled(labels)),
         quantile=max(quantile, former) if is_learnt else quantile,
         scene=table.scene,
+        needs_colours=model.needs_colours and _is_coloured_as_its_view(table, model),
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
     times = (labels.mean() + 1) / (counts.mean() + 1)
@@ -179,3 +181,11 @@ def recalibrate(
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost,
     )
+
+
+def _is_coloured_as_its_view(table: FeatureTable, model: CounterModel) -> bool:
+    """Whether all frames are grey, or all coloured, as the view that the corrected model has of them is."""
+    known, view = model.scene and model.scene.view, table.scene and table.scene.view
+    if known is None or view is None:
+        return False
+    return bool((table.recoloured == known.is_recoloured_in(view.image_bgr)).all())

@@ -134,7 +134,8 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
             for start, table, part in zip(before, tables, parts, strict=True)
         ]
         features = np.vstack([part.features for part in parts])
-        rows = {"rows": np.concatenate(places), "features": features}
+        recoloured = np.concatenate([part.recoloured for part in parts])
+        rows = {"rows": np.concatenate(places), "features": features, "recoloured": recoloured}
         unknown = dict.fromkeys(("times_s", "estimated", "moved", "directed", "copies"))
         return replace(parts[0], **rows, **unknown)
 

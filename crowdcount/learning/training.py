@@ -159,8 +159,8 @@ class Evaluation:
     coverage : float
         Share whose they hold; NaN for a model without intervals.
     outside : float
-        Share of frames unlike those that the model learnt from, `CounterModel.is_outside`; all of another
-        scene.
+        Share of frames unlike those that the model learnt from, `CounterModel.is_outside` or by their
+        colours; all of another scene.
     is_learnt : bool
         Whether the model has learnt from most of these labels: its error on others is larger.
     camera_moved : bool
@@ -293,6 +293,7 @@ def train(
         fullness=fitting.fullness(),
         most=most_counted(fitting.labels[is_kept], best.predictions[is_kept], fitting.folds),
         edges=edge_range(labelled, table.columns),
+        needs_colours=has_view and not table.recoloured[fitting.labelled].any(),
         scene=table.scene,
         rate=table.rate,
         person_height=table.person_height,
@@ -392,7 +393,7 @@ def evaluate(
         predictions=predictions,
         level=model.level,
         coverage=float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
-        outside=float(model.is_outside(table.features).mean()) if is_models_scene else 1.0,
+        outside=_share_outside(model, table) if is_models_scene else 1.0,
         is_learnt=has_learnt(model, dataset, table),
         camera_moved=table.camera_moved,
         is_models_scene=is_models_scene,
@@ -400,6 +401,13 @@ def evaluate(
         n_lost_labels=n_lost_labels(dataset, frames, table.rows),
         directions=_direction_errors(model, seen, table),
     )
+
+
+def _share_outside(model: CounterModel, table: FeatureTable) -> float:
+    is_outside = model.is_outside(table.features)
+    if model.needs_colours and table.recoloured is not None:
+        is_outside |= table.recoloured
+    return float(is_outside.mean())
 
 
 def _direction_errors(model: CounterModel, dataset: Dataset, table: FeatureTable) -> DirectionErrors | None:

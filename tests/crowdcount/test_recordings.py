@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
+from crowdcount.counting import count
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
 from crowdcount.learning.measuring import measure
@@ -64,6 +65,41 @@ def test_two_days_teach_more_than_each_of_them(days, datasets, of_two):
     assert name == f"{days[0].frames}, {days[1].frames}"
     assert "of 2 recordings in" in training_report(of_two, "m.npz")[0]
     assert "0 to 12 people" in training_report(of_two, "m.npz")[0]
+
+
+@pytest.fixture(scope="module")
+def by_night(days, tmp_path_factory):
+    """The third day as an infrared picture shows it, without colours."""
+    frames = tmp_path_factory.mktemp("night") / "frames"
+    frames.mkdir()
+    for image in days[2].frames.iterdir():
+        cv2.imwrite(str(frames / image.name), cv2.imread(str(image), cv2.IMREAD_GRAYSCALE))
+    return load_dataset(frames, counts=days[2].labels)
+
+
+def test_a_picture_without_colours_is_unlike_those_of_the_day(days, datasets, of_two, by_night, tmp_path):
+    of_two.model.save(tmp_path / "day.npz")
+    model = load_model(tmp_path / "day.npz")
+    assert model.needs_colours
+    flagged = ["outside_training_range" in row.flags for row in count(by_night.source, model=model)]
+    assert all(flagged)
+    assert evaluate(by_night, model).outside == 1
+    assert evaluate(datasets[2], model).outside < 0.5
+
+
+def test_who_learnt_by_night_too_knows_pictures_without_colours(days, datasets, by_night):
+    model = train([datasets[0], by_night], scene=days[0].scene).model
+    assert not model.needs_colours
+    assert evaluate(by_night, model).outside < 0.5
+
+
+def test_a_correction_by_counts_of_the_night_holds_by_night(days, datasets, of_two, by_night):
+    """What it adds there is of no use by day."""
+    few = range(0, 40, 4)
+    for corrected_on, other in (by_night, datasets[2]), (datasets[2], by_night):
+        model = recalibrate(some(corrected_on, few), of_two.model).model
+        assert evaluate(corrected_on, model).outside < 0.5
+        assert evaluate(other, model).outside == 1
 
 
 def test_each_is_measured_in_the_scene_of_the_first(days, datasets):

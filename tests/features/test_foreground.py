@@ -286,6 +286,20 @@ class TestKnownScene:
         assert overlap(found.mask, walker | self.SITTER) > 0.7
         assert segmenter.apply(of_footage(camera(gain=gain))).mask.mean() < 0.01
 
+    @pytest.mark.parametrize(
+        ("of_known", "of_footage"), [(np.copy, in_grey), (in_grey, np.copy)], ids=["by day", "by night"]
+    )
+    def test_that_frames_have_other_colours_than_it_is_told(self, of_known, of_footage):
+        known = replace(self.known(), image_bgr=of_known(self.known().image_bgr))
+        for of_learnt in (None, of_known, of_footage):
+            segmenter = Segmenter(HIGH, ROI, known=known)
+            if of_learnt is not None:
+                segmenter.learn([of_learnt(frame) for frame in self.clip(60, 0.3)])
+            for of_frames, is_recoloured in [(of_known, False), (of_footage, True)] * 2:
+                for _ in range(look_step(HIGH)):
+                    segmenter.apply(of_frames(Camera()()))
+                assert segmenter.is_recoloured == is_recoloured
+
     def test_without_colours_tells_of_grey_footage_what_is_behind_who_stays(self):
         proven = replace(self.known(), is_proven=self.SITTER)
         segmenter = Segmenter(HIGH, ROI, known=proven)

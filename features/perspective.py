@@ -47,6 +47,7 @@ _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
 _FEW_PLACES, _PLACE = 5.0, 0.25
 _COMPARED_BLOBS = 300  # at a threshold, to tell in how many places they are
 _LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk
+_NOBODY = 1e-9  # so few upright people, as specks are, are none
 #: Light is of parts of the frame where its `unevenness` is above this; below, people and what they are
 #: reflected in would be evened out too.
 _LOCAL_LIGHT = 0.04
@@ -345,7 +346,7 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     explained = max(0.0, whole.sum() / weights.sum() - _EXPLAINED_BY_CHANCE)
     upright_people = np.concatenate([np.sqrt(numbers) for _, numbers in evidence]) @ probability
     lying_people = _lying_people(blob_sets, best, reference_row, frame_height)
-    lying = lying_people / upright_people if upright_people > 0 else np.inf
+    lying = lying_people / upright_people if upright_people > _NOBODY else np.inf
     trust = (
         -np.expm1(-explained / _EXPLAINED_SCALE)
         * -np.expm1(-n_people / _FEW_PEOPLE)

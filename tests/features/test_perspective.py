@@ -290,6 +290,11 @@ class TestHeightLineOfBlobs:
         assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
         assert estimate.reliability > 0.4
 
+    def test_a_speck_beside_what_lies_is_nobody(self):
+        """The speck is a person with a probability of 1e-204: shares of it are too large for a number."""
+        speck, lying = [265.0, 11.0, 11.0, 137.0], [265.0, 30.0, 70.0, 137.0]
+        assert height_line_of_blobs([np.array([speck, lying])], 360).reliability == 0
+
     @pytest.mark.parametrize(("n_small", "slope"), [(8, 0.3), (13, None), (18, 0.9)])
     def test_a_horizon_in_the_lower_half_takes_more_people(self, n_small, slope):
         """Eight people are near; farther off six are as tall as on a steep view, others as on a flat one.

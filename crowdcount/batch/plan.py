@@ -18,7 +18,10 @@ from ..errors import BatchError
 from ..storage import input_errors, natural, refuse_locked
 from .catalogue import folder_name, is_result
 
-_SUFFIXES = "3gp asf avi dav flv h264 h265 m2ts m4v mkv mov mp4 mpeg mpg mts ts vob webm wmv"
+_SUFFIXES = (
+    "264 265 3g2 3gp asf avi dav flv h264 h265 hevc m2t m2ts m4v mjpeg mjpg mkv mov mp4 mpeg mpg mts ts vob "
+    "webm wmv"
+)
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
 VIDEO_SUFFIXES = frozenset(f".{name}" for name in _SUFFIXES.split())
 _CODES = {"Y": "[0-9]{4}"} | dict.fromkeys("mdHMS", "[0-9]{2}")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from crowdcount.batch.containers import creation_time
-from crowdcount.batch.plan import CameraRule, PathPattern, parse_camera, plan_videos
+from crowdcount.batch.plan import VIDEO_SUFFIXES, CameraRule, PathPattern, parse_camera, plan_videos
 from crowdcount.batch.run import start_time_of
 from crowdcount.batch.segments import SEGMENT_S, Segment, seams, segments
 from crowdcount.commands.batch import batch
@@ -57,6 +57,17 @@ class TestInputs:
             "hall/20240501_120000.MKV",
         ]
         assert all(os.path.isabs(video.path) for video in videos)
+
+    def test_files_that_recorders_name_by_their_codec_are_videos(self, tmp_path):
+        names = ["1.264", "2.265", "3.hevc", "4.H264", "5.m2t", "6.mjpg"]
+        for name in names:
+            (tmp_path / name).write_text("")
+        assert labels(plan_videos([str(tmp_path)])) == names
+        assert len(plan_videos([str(tmp_path / "1.264")])) == 1
+
+    def test_the_documentation_says_what_is_named_like_a_video(self):
+        commands = Path(__file__).parents[2] / "docs/commands.md"
+        assert f"`{' '.join(sorted(VIDEO_SUFFIXES))}`" in commands.read_text(encoding="utf-8")
 
     def test_links_to_folders_are_followed_and_each_folder_is_entered_once(self, archive, tmp_path):
         disk = tmp_path / "disk/yard"

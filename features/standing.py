@@ -27,13 +27,14 @@ _JOINING = 0.25, 0.35
 #: threshold what differs does so, in the median of the calmer half of the frames, where nobody passes; and of
 #: width over height, the latter two as logarithms. From so much on it is counted, below so much left out.
 _PER_RESTLESS, _PER_STRENGTH, _PER_ASPECT, _CONSTANT = 9.0, 6.0, -3.5, -9.0
-SOMEBODY, NOBODY = 1.4, -0.85
-#: Sways too what differs as much in every frame, by the standard deviation of its share that does; what fills
-#: so little of its box, is so much wider than high, or lower, in person heights.
+SOMEBODY, NOBODY = 1.4, -1.6
+#: Sways too what differs as much in every frame, by the standard deviation of its share that does; and unless
+#: people pass, what fills so little of its box, is so much wider than high, or lower, in person heights.
 STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
-#: Outlines of one or two people: heights, width and areas in person heights. Where more differs than this, in
-#: the mean of the frames or in its standard deviation, people pass.
-HEIGHTS, WIDTH, AREAS = (0.4, 1.3), 1.3, (0.09, 0.75)
+#: Outlines of one or two people: heights, width and areas in person heights, and the least width over height;
+#: slimmer are edges of a picture that sways. Where more differs than this, in the mean of the frames or in
+#: its standard deviation, people pass.
+HEIGHTS, WIDTH, AREAS, SLIM = (0.4, 1.3), 1.3, (0.09, 0.75), 0.33
 MOST_DIFFERING, MOST_VARYING = 0.29, 0.22
 #: What sways is foreground where it differs by so many grey levels more than in nearly all frames; the
 #: highest threshold; and what is around a pixel.
@@ -138,7 +139,7 @@ def _may_be_somebody(outline, tall: float, shares) -> bool:
     return bool(
         HEIGHTS[0] <= height / tall <= HEIGHTS[1]
         and AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]
-        and width <= WIDTH * tall
+        and SLIM * height <= width <= WIDTH * tall
         and shares.mean() <= MOST_DIFFERING
         and shares.std() <= MOST_VARYING
     )
@@ -146,10 +147,6 @@ def _may_be_somebody(outline, tall: float, shares) -> bool:
 
 def _is_swaying(outline, tall: float, shares) -> bool:
     height, width = outline.shape
-    return bool(
-        shares.std() < STEADY
-        or outline.sum() < SPARSE * outline.size
-        or width > FLAT * height
-        or height < LOW * tall
-    )
+    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
+    return bool(shares.std() < STEADY or (is_shapeless and shares.mean() <= MOST_DIFFERING))
 

@@ -33,9 +33,12 @@ SOMEBODY, NOBODY = 1.4, -1.6
 STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
 #: Outlines of one or two people: heights, width and areas in person heights, and the least width over height;
 #: slimmer are edges of a picture that sways. Where more differs than this, in the mean of the frames or in
-#: its standard deviation, people pass.
+#: its standard deviation, people pass; where its quartiles are closer, water runs or birds peck.
 HEIGHTS, WIDTH, AREAS, SLIM = (0.4, 1.3), 1.3, (0.09, 0.75), 0.33
-MOST_DIFFERING, MOST_VARYING = 0.29, 0.22
+MOST_DIFFERING, MOST_VARYING, EVEN = 0.29, 0.22, 0.034
+#: Of who stands the empty scene shows a picture, of birds and passers-by the ground: its median difference
+#: from what is around, as far as so many person heights, grey levels.
+SHOWN, _AROUND = 8.0, 0.12
 #: What sways is foreground where it differs by so many grey levels more than in nearly all frames; the
 #: highest threshold; and what is around a pixel.
 _MARGIN, MOST, _NEIGHBOURS = 4, 254, np.ones((3, 3), np.uint8)
@@ -77,7 +80,10 @@ def never_at_rest(
         strength = np.median(strengths) if len(strengths) else 1.0
         odds = _odds(outline, restless[box][outline].mean(), strength)
         if odds >= SOMEBODY and _may_be_somebody(outline, tall, shares):
-            standing[box] |= outline
+            whole = np.zeros(threshold.shape, np.uint8)
+            whole[box] = outline
+            if _is_shown(whole, tall, image_bgr):
+                standing[box] |= outline
         elif odds < NOBODY or _is_swaying(outline, tall, shares):
             swaying[box] |= outline
     if swaying.any():
@@ -136,13 +142,25 @@ def _odds(outline, restless_share: float, strength: float) -> float:
 def _may_be_somebody(outline, tall: float, shares) -> bool:
     """Whether an outline has the size of one or two people who are so many pixels tall and stay."""
     height, width = outline.shape
+    lower, upper = np.quantile(shares, (0.25, 0.75))
     return bool(
         HEIGHTS[0] <= height / tall <= HEIGHTS[1]
         and AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]
         and SLIM * height <= width <= WIDTH * tall
         and shares.mean() <= MOST_DIFFERING
         and shares.std() <= MOST_VARYING
+        and upper - lower >= EVEN
     )
+
+
+def _is_shown(outline, tall: float, image_bgr) -> bool:
+    """Whether an empty scene shows something else in an outline (H, W) uint8 than around it."""
+    reach = max(1, round(_AROUND * tall))
+    around = cv2.dilate(outline, np.ones((2 * reach + 1,) * 2, np.uint8)) > outline
+    if not around.any():
+        return False
+    usual = np.median(image_bgr[around], axis=0)
+    return bool(np.median(np.abs(image_bgr[outline > 0] - usual).max(axis=1)) >= SHOWN)
 
 
 def _is_swaying(outline, tall: float, shares) -> bool:

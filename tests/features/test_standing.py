@@ -97,6 +97,16 @@ class TestStanding:
         assert not where.any()
         assert np.array_equal(raised, threshold)
 
+    def test_is_no_flock(self):
+        """Of birds that peck on plain ground the scene shows the ground."""
+        rng = np.random.default_rng(5)
+        frames = np.full((N_FRAMES, HEIGHT, WIDTH, 3), 120, np.float32)
+        for frame in frames:
+            for x, y in rng.uniform((74, 66), (86, 96), (rng.integers(1, 4), 2)):
+                cv2.ellipse(frame, (round(x), round(y)), (5, 4), 0, 0, 360, (40, 40, 45), -1)
+        where, *_ = found(noisy(frames, rng))
+        assert not where.any()
+
     def test_is_no_bush(self):
         where, threshold, raised = found(with_bush())
         assert not where.any()

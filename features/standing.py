@@ -84,7 +84,7 @@ def never_at_rest(
             whole[box] = outline
             if _is_shown(whole, tall, image_bgr):
                 standing[box] |= outline
-        elif odds < NOBODY or _is_swaying(outline, tall, shares):
+        elif odds < NOBODY or _is_swaying(outline, tall, shares, odds):
             swaying[box] |= outline
     if swaying.any():
         swaying = cv2.dilate(swaying.view(np.uint8), _NEIGHBOURS).view(bool) & ~standing
@@ -163,8 +163,13 @@ def _is_shown(outline, tall: float, image_bgr) -> bool:
     return bool(np.median(np.abs(image_bgr[outline > 0] - usual).max(axis=1)) >= SHOWN)
 
 
-def _is_swaying(outline, tall: float, shares) -> bool:
-    height, width = outline.shape
-    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
-    return bool(shares.std() < STEADY or (is_shapeless and shares.mean() <= MOST_DIFFERING))
+def _is_swaying(outline, tall: float, shares, odds: float) -> bool:
+    """Whether an outline has the shape of what sways, or moves like it.
 
+    In one of a dense crowd as much differs in every frame too, as some come where others go.
+    """
+    height, width = outline.shape
+    people_pass = shares.mean() > MOST_DIFFERING
+    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
+    is_steady = shares.std() < STEADY
+    return bool(is_steady and odds < SOMEBODY if people_pass else is_steady or is_shapeless)

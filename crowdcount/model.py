@@ -323,7 +323,6 @@ class CounterModel:
         if self.offset:  # labels of an earlier correction told of fewer people
             known_from = min(known_from, self.offset_from)
         offset, offset_from = correction.offset + scale * self.offset, max(0.0, scale * known_from)
-        fades = offset > 0 and offset_from > 0
         if prototypes is not None:
             prototypes = replace(prototypes, weights=scale * prototypes.weights)
         return replace(
@@ -331,14 +330,16 @@ class CounterModel:
             regressor=self.regressor.scaled(scale),
             offset=offset,
             offset_from=offset_from,
-            floor=0.0 if fades else float(correction(self.floor)),
+            floor=0.0 if offset_from > 0 else float(correction(self.floor)),
             most=float(correction(self.most)),
             examples=None,
             prototypes=prototypes,
         )
 
     def _uncorrected(self, count: float) -> float:
-        """What the regressor counts where the model counts so many people."""
+        """What the regressor counts, at the least, where the model counts so many people."""
+        if count <= self.floor:
+            return 0.0
         if self.offset_fades and count < self.offset + self.offset_from:
             return count * self.offset_from / (self.offset + self.offset_from)
         return count - self.offset

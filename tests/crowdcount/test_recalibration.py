@@ -245,6 +245,22 @@ def test_what_a_correction_adds_falls_off_where_no_label_tells_of_it(cell_model,
     np.testing.assert_allclose(lowered.predict(rows), np.maximum(2 * counts - 1, 0))
 
 
+def test_what_is_added_after_people_were_taken_away_falls_off_too(cell_model):
+    rows = np.linspace(0, 1, 40)[:, None, None] * np.ones((1, 4, len(cell_model.columns)))
+    least = float(np.median(cell_model.predict(rows)))
+    lowered = cell_model.corrected(Correction(-2.0, 1.0), least)
+    counts = lowered.predict(rows)
+    assert counts[0] == 0 < counts[-1]
+    for added in 1.0, 3.0:  # less than was taken away, and more
+        raised = Correction(added, 1.0)
+        some = lowered.corrected(raised, 0.5).predict(rows)
+        assert some[0] == 0
+        assert (np.diff(some) >= 0).all()
+        np.testing.assert_allclose(some[counts >= least], raised(counts[counts >= least]))
+        of_nobody_too = lowered.corrected(raised, 0.0)
+        np.testing.assert_allclose(of_nobody_too.predict(rows), raised(counts))
+
+
 def test_a_correction_turns_no_counts_around(trained):
     with pytest.raises(ValueError, match="positive scale"):
         trained.model.corrected(Correction(1.0, 0.0))

@@ -42,6 +42,8 @@ SHOWN, _AROUND = 8.0, 0.12
 #: What sways is foreground where it differs by so many grey levels more than in nearly all frames; the
 #: highest threshold; and what is around a pixel.
 _MARGIN, MOST, _NEIGHBOURS = 4, 254, np.ones((3, 3), np.uint8)
+#: Pixels whose shares are compared at a time: of all in a crowd they would take half a gigabyte.
+_AT_A_TIME = 1 << 12
 
 
 def never_at_rest(
@@ -75,7 +77,8 @@ def never_at_rest(
         tall = float(person_height[(box[0].start + box[0].stop) // 2, (box[1].start + box[1].stop) // 2])
         differing = away[:, *box][:, outline].view(bool)
         shares = differing.mean(axis=1)
-        times = (differences[:, *box][:, outline] / threshold[box][outline])[shares <= np.median(shares)]
+        is_calm = shares <= np.median(shares)
+        times = differences[:, *box][is_calm][:, outline] / threshold[box][outline]
         strengths = times[times > 1]
         strength = np.median(strengths) if len(strengths) else 1.0
         odds = _odds(outline, restless[box][outline].mean(), strength)
@@ -108,9 +111,12 @@ def _restless(away, person_height) -> np.ndarray:
         sums = cv2.integral(one).ravel()
         a, b, c, d = (sums.take(corner) for corner in corners)
         n[:] = a - b - c + d
-    shares = n_around / ((bottom - top) * (right - left))
-    least, most = np.quantile(shares, (0.05, 0.95), axis=0) if len(rows) else np.empty((2, 0))
-    often[rows, columns] = (least > SOME) & (most < NEARLY_ALL)
+    areas = (bottom - top) * (right - left)
+    for first in range(0, len(rows), _AT_A_TIME):
+        some = slice(first, first + _AT_A_TIME)
+        shares = n_around[:, some] / areas[some]
+        least, most = np.quantile(shares, (0.05, 0.95), axis=0, overwrite_input=True)
+        often[rows[some], columns[some]] = (least > SOME) & (most < NEARLY_ALL)
     return often
 
 

@@ -218,7 +218,7 @@ class MedianBackground:
         standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = _ANYTHING
-            if self._person_height is not None and len(frames) >= LEARNING_FRAMES // 2 and not is_short:
+            if self._person_height is not None and len(frames) >= _HALF and not is_short:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height)
         empty = EmptyScene(image, threshold, others_bgr=others)
         self.take(empty if known is None else still_seen(known, empty, frames), frames)

@@ -87,7 +87,7 @@ def never_at_rest(
             whole[box] = outline
             if _is_shown(whole, tall, image_bgr):
                 standing[box] |= outline
-        elif odds < NOBODY or _is_swaying(outline, tall, shares, odds):
+        elif _is_swaying(outline, tall, shares, odds):
             swaying[box] |= outline
     if swaying.any():
         swaying = cv2.dilate(swaying.view(np.uint8), _NEIGHBOURS).view(bool) & ~standing
@@ -174,8 +174,9 @@ def _is_swaying(outline, tall: float, shares, odds: float) -> bool:
 
     In one of a dense crowd as much differs in every frame too, as some come where others go.
     """
-    height, width = outline.shape
-    people_pass = shares.mean() > MOST_DIFFERING
-    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
     is_steady = shares.std() < STEADY
-    return bool(is_steady and odds < SOMEBODY if people_pass else is_steady or is_shapeless)
+    if shares.mean() > MOST_DIFFERING:
+        return bool(is_steady and odds < SOMEBODY)
+    height, width = outline.shape
+    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
+    return bool(is_steady or is_shapeless or odds < NOBODY)

@@ -84,6 +84,17 @@ class TestStanding:
         assert overlap(where, masks.mean(axis=0) > 0.5) > 0.5
         assert np.array_equal(raised, threshold)
 
+    def test_is_joined_by_the_height_of_a_person_there(self):
+        """Where people are small at the picture's other end, what is around them is not joined to them."""
+        frames, masks = with_somebody(passers=0)
+        image = median_of(frames)
+        threshold = np.clip(3 * noise_of(frames, image), 8, 80).astype(np.uint8)
+        heights = np.where(np.arange(HEIGHT)[:, None] < 40, np.float32(8), HEIGHTS)
+        where, _ = never_at_rest(frames, image, threshold, heights)
+        assert overlap(where, masks.mean(axis=0) > 0.5) > 0.5
+        where, _ = never_at_rest(frames, image, threshold, HEIGHTS / 4)
+        assert not where.any()
+
     def test_is_no_statue(self):
         where, *_ = found(with_somebody(changes=False)[0])
         assert not where.any()
@@ -141,6 +152,21 @@ class TestSegmenter:
     def test_sees_who_stands_there(self):
         frames, masks = with_somebody(passers=0)
         assert np.mean([overlap(*pair) for pair in zip(self.foreground(frames), masks, strict=True)]) > 0.5
+
+    def test_sees_who_stands_there_in_longer_footage(self):
+        frames, masks = with_somebody(passers=0)
+        found = self.foreground(frames, length_s=3600.0)
+        assert np.mean([overlap(*pair) for pair in zip(found, masks, strict=True)]) > 0.5
+
+    def test_does_not_in_few_frames(self):
+        frames, masks = (one[::3] for one in with_somebody(passers=0))
+        assert np.mean([overlap(*pair) for pair in zip(self.foreground(frames), masks, strict=True)]) < 0.4
+
+    def test_no_longer_sees_who_stood_in_a_scene_learnt_of_few_frames(self):
+        segmenter = Segmenter(1.0, ROI, any_scene=True, person_height=HEIGHTS)
+        segmenter.learn(list(with_somebody(passers=0)[0]))
+        segmenter.learn(list(with_somebody(stays=(), passers=0)[0][:10]))
+        assert not segmenter.apply(with_somebody(stays=(), passers=0)[0][20]).mask.any()
 
     @pytest.mark.parametrize("options", [{"length_s": 15.0}, {"person_height": None}, {"any_scene": False}])
     def test_but_not_in_seconds_nor_for_one_camera(self, options):

@@ -50,11 +50,11 @@ def with_somebody(stays=range(N_FRAMES), changes=True, passers=1, seed=0):
     return np.stack(frames), np.stack(masks)
 
 
-def with_bush(tape=False):
-    """Frames of leaves that sway in the wind, or of a tape that flutters."""
+def with_bush(tape=False, passers=0):
+    """Frames of leaves that sway in the wind, or of a tape that flutters, and people before them."""
     rng, frames = np.random.default_rng(3), []
     leaves = rng.uniform((60, 50), (104, 96), (60, 2))
-    for _ in range(N_FRAMES):
+    for number in range(N_FRAMES):
         image = EMPTY.copy()
         if tape:
             xs = np.arange(10, 150)
@@ -64,6 +64,8 @@ def with_bush(tape=False):
         else:
             for x, y in (leaves + rng.normal(0, 1.5, leaves.shape)).tolist():
                 cv2.circle(image, (round(x), round(y)), 3, (30, 90 + x % 60, 40), -1)
+        for _ in range(passers if number % 3 == 0 else 0):
+            image[person_mask(rng.uniform(60, 104), rng.uniform(90, 118))] = rng.uniform(0, 255, 3)
         frames.append(noisy(image, rng))
     return np.stack(frames)
 
@@ -129,6 +131,11 @@ class TestStanding:
         where, threshold, raised = found(np.stack(frames), person_height=small)
         assert not where.any()
         assert (raised > threshold).mean() < 0.05
+
+    @pytest.mark.parametrize("passers", [1, 2])
+    def test_is_no_bush_before_which_people_pass(self, passers):
+        where, *_ = found(with_bush(passers=passers))
+        assert not where.any()
 
     def test_is_no_bush(self):
         where, threshold, raised = found(with_bush())

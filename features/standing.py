@@ -78,7 +78,7 @@ def never_at_rest(
         differing = away[:, *box][:, outline].view(bool)
         shares = differing.mean(axis=1)
         is_calm = shares <= np.median(shares)
-        times = differences[:, *box][is_calm][:, outline] / threshold[box][outline]
+        times = differences[:, *box][is_calm][:, outline] / threshold[box][outline].astype(np.float32)
         strengths = times[times > 1]
         strength = np.median(strengths) if len(strengths) else 1.0
         odds = _odds(outline, restless[box][outline].mean(), strength)

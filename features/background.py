@@ -117,8 +117,7 @@ class EmptyScene:
         """Whether an image (H, W, 3) uint8 of any size is grey where this scene has colours, as by infrared
         light, or the other way round."""
         height, width = self.image_bgr.shape[:2]
-        meter = LightMeter(self.image_bgr, leave_out=self.changing)
-        return meter.measure(cv2.resize(image_bgr, (width, height))).is_recoloured
+        return self.light_of(cv2.resize(image_bgr, (width, height))).is_recoloured
 
     def in_grey(self) -> "EmptyScene":
         """The same without its colours."""
@@ -221,13 +220,15 @@ class MedianBackground:
             if self._person_height is not None and len(frames) >= _HALF and not is_short:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height)
         empty = EmptyScene(image, threshold, others_bgr=others)
-        self.take(empty if known is None else still_seen(known, empty, frames), frames)
-        self._standing = standing
+        self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
 
-    def take(self, empty: EmptyScene, frames: Iterable[np.ndarray] = ()) -> None:
-        """See this empty scene from now on; usual are noise and colours of `frames` (H, W, 3) uint8."""
+    def take(
+        self, empty: EmptyScene, frames: Iterable[np.ndarray] = (), standing: np.ndarray | None = None
+    ) -> None:
+        """See this empty scene from now on, and in each frame those who are `standing` there, (H, W) bool;
+        usual are noise and colours of `frames` (H, W, 3) uint8."""
         self.empty = empty
-        self._standing = None
+        self._standing = standing
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
         self.loosen(False)
 
@@ -316,8 +317,10 @@ class MedianBackground:
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
         # what is brighter than white is seen as white, give or take
         self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
-        usual = cv2.merge([self.empty.threshold] * 3)
-        self._state_ranges = [(cv2.subtract(one, usual), cv2.add(one, usual)) for one in (self._lit, *others)]
+        if others:
+            usual = cv2.merge([self.empty.threshold] * 3)
+            states = self._lit, *others
+            self._state_ranges = [(cv2.subtract(one, usual), cv2.add(one, usual)) for one in states]
 
     def _in_first_state(self, frame_bgr) -> np.ndarray:
         """A frame as it were if the scene was in its first state."""

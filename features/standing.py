@@ -2,9 +2,9 @@
 
 The empty scene shows whoever is there in most of its frames, and people who stand or sit would not be
 counted. But nobody is quite still: who shifts from one foot to the other, turns or lifts an arm is somewhat
-beside the picture of the scene in every frame, somewhere within one person's outline. So are leaves, tape,
-water and moving stairs, which are to be left out. They are told apart by their shape, and by how much of it
-moves: as good as the same in every frame, or now more and now less as people change their posture.
+beside the picture of the scene in every frame, somewhere within one person's outline. So are leaves and tape,
+which are to be left out. They are told apart by their shape, and by what of it moves and how far: see
+`SOMEBODY`.
 """
 
 from collections.abc import Iterator
@@ -83,10 +83,7 @@ def never_at_rest(
         strength = np.median(strengths) if len(strengths) else 1.0
         odds = _odds(outline, restless[box][outline].mean(), strength)
         if odds >= SOMEBODY and _may_be_somebody(outline, tall, shares):
-            whole = np.zeros(threshold.shape, np.uint8)
-            whole[box] = outline
-            if _is_shown(whole, tall, image_bgr):
-                standing[box] |= outline
+            standing[box] |= outline & _is_shown(box, outline, tall, image_bgr)
         elif _is_swaying(outline, tall, shares, odds):
             swaying[box] |= outline
     if swaying.any():
@@ -159,14 +156,16 @@ def _may_be_somebody(outline, tall: float, shares) -> bool:
     )
 
 
-def _is_shown(outline, tall: float, image_bgr) -> bool:
-    """Whether an empty scene shows something else in an outline (H, W) uint8 than around it."""
+def _is_shown(box, outline, tall: float, image_bgr) -> bool:
+    """Whether an empty scene shows something else in an outline (h, w) bool in a box than around it."""
+    inside = np.zeros(image_bgr.shape[:2], np.uint8)
+    inside[box] = outline
     reach = max(1, round(_AROUND * tall))
-    around = cv2.dilate(outline, np.ones((2 * reach + 1,) * 2, np.uint8)) > outline
+    around = cv2.dilate(inside, np.ones((2 * reach + 1,) * 2, np.uint8)) > inside
     if not around.any():
         return False
     usual = np.median(image_bgr[around], axis=0)
-    return bool(np.median(np.abs(image_bgr[outline > 0] - usual).max(axis=1)) >= SHOWN)
+    return bool(np.median(np.abs(image_bgr[box][outline] - usual).max(axis=1)) >= SHOWN)
 
 
 def _is_swaying(outline, tall: float, shares, odds: float) -> bool:

@@ -105,7 +105,11 @@ class EmptyScene:
 
     def light_of(self, image_bgr: np.ndarray) -> Light:
         """The light of an image (H, W, 3) uint8 against it."""
-        return LightMeter(self.image_bgr, leave_out=self.changing).measure(image_bgr)
+        return self._meter.measure(image_bgr)
+
+    @cached_property
+    def _meter(self) -> LightMeter:
+        return LightMeter(self.image_bgr, leave_out=self.changing)
 
     def is_shown_in(self, image_bgr: np.ndarray) -> bool:
         """Whether an image (H, W, 3) uint8 of any size is of this view, people or not; True where the scene

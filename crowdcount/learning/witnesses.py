@@ -7,7 +7,6 @@ import numpy as np
 
 from features.background import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
 from features.camera import stacked
-from features.light import LightMeter
 
 from ..pipeline import Pipeline
 from ..scene import Scene, is_one_shape
@@ -64,14 +63,14 @@ def behind_people(
     if len(annotated) < FEWEST_FREE or annotated[-1] - annotated[0] < SHORTEST_S * rate:
         return None
     chosen = [annotated[k] for k in spread(MOST_FRAMES, len(annotated))]
-    meter, frames, places, following = LightMeter(known.image_bgr), [], {}, deepcopy(pipeline)
+    frames, places, following = [], {}, deepcopy(pipeline)
     for frame in source.frames_at(chosen):
         if frame.image_bgr is None or not is_one_shape(frame.size_wh, source.info.size_wh):
             continue
         found = following.in_place(frame.image_bgr)
         if found is not None:
             image, places[frame.index] = found
-            frames.append(meter.measure(image).evened_out(image))
+            frames.append(known.light_of(image).evened_out(image))
     if len(frames) < FEWEST_FREE:
         return None
     moved = stacked(None if one is None else one.moved for one in places.values())

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import combinations
 from pathlib import Path
 
 from features.camera import as_seen
@@ -26,7 +25,14 @@ from .plots import PLOT_SUFFIXES, plot_counts
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
-from .storage import check_writable, refuse_foreign, refuse_to_replace, same_file, set_aside, write_picture
+from .storage import (
+    check_writable,
+    file_identity,
+    refuse_any_to_replace,
+    refuse_foreign,
+    set_aside,
+    write_picture,
+)
 from .video import is_camera, open_source, refuse_among_images, without_password
 from .watcher import Watcher
 
@@ -142,14 +148,17 @@ def plan_counting(
         if job.scene is not None:
             refuse_other_kind(job.scene, "scene")
     written = [(job.label, path) for job in jobs for path in job.files]
-    for (label, path), (other, other_path) in combinations(written, 2):
-        if same_file(path, other_path):
-            who = f"{label} and {other} would both" if several else "two results would"
-            raise OutputError(f"{who} be written to {path}; count them one by one and choose names with -o")
+    made: dict[object, tuple[str, Path]] = {}
+    for label, path in written:
+        identity = file_identity(path)
+        if identity in made:
+            other, name = made[identity]
+            who = f"{other} and {label} would both" if several else "two results would"
+            raise OutputError(f"{who} be written to {name}; count them one by one and choose names with -o")
+        made[identity] = label, path
+    refuse_any_to_replace((path for _, path in written), (*sources, *keep))
     for _, path in written:
-        refuse_to_replace(path, *sources, *keep)
-        for source in sources:
-            refuse_among_images(path, source)
+        refuse_among_images(path, *sources)
     return jobs
 
 

@@ -5,7 +5,7 @@ import io
 import itertools
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -323,17 +323,32 @@ def read_bytes(path: str | Path, most: int, kind: str, advice: str, error: type[
     return content
 
 
+def file_identity(path: str | Path) -> tuple[int, int] | str:
+    """What two names have in common that are one file, or would be."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.normcase(os.path.realpath(path))
+    return found.st_dev, found.st_ino
+
+
 def same_file(one: Path, other: Path) -> bool:
     """Whether two names are one file, or would be."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
+    return file_identity(one) == file_identity(other)
 
 
 def refuse_to_replace(written: str | Path, *used: str | Path | None) -> None:
     """OutputError when a file to write, or its partial file, is one of those that are read, or written
     otherwise."""
-    for name in (Path(written), _partial_name(Path(written))):
-        if any(file is not None and same_file(name, Path(file)) for file in used):
-            raise OutputError(f"{name} would be written over, but is used otherwise too; choose another name")
+    refuse_any_to_replace([written], used)
+
+
+def refuse_any_to_replace(written: Iterable[str | Path], used: Iterable[str | Path | None]) -> None:
+    """As `refuse_to_replace`, of several files to write."""
+    identities = {file_identity(file) for file in used if file is not None}
+    for path in map(Path, written):
+        for name in (path, _partial_name(path)):
+            if file_identity(name) in identities:
+                raise OutputError(
+                    f"{name} would be written over, but is used otherwise too; choose another name"
+                )

@@ -155,18 +155,19 @@ def files_of(source: str | Path | Sequence[Path]) -> list[Path]:
     return images_among(Path(path) for path in glob.glob(_pattern(text)))
 
 
-def refuse_among_images(picture: str | Path, source: str | Path) -> None:
+def refuse_among_images(picture: str | Path, *sources: str | Path) -> None:
     """OutputError when a picture to write is one of the images of a source, or would be from then on."""
     path = Path(picture)
     if path.suffix.lower() not in IMAGE_SUFFIXES:
         return
-    if os.path.isdir(source):
-        is_one = same_file(path.parent, Path(source)) and not path.name.startswith(".")
-    else:
-        is_one = same_file(path, Path(source)) or _matches(path, str(source))
-    if is_one:
-        raise OutputError(f"{path} would be a frame of {source}, which reads the images that are there; "
-                          "choose another folder")
+    for source in sources:
+        if os.path.isdir(source):
+            is_one = same_file(path.parent, Path(source)) and not path.name.startswith(".")
+        else:
+            is_one = same_file(path, Path(source)) or _matches(path, str(source))
+        if is_one:
+            raise OutputError(f"{path} would be a frame of {source}, which reads the images that are there; "
+                              "choose another folder")
 
 
 def _matches(path: Path, pattern: str) -> bool:

@@ -425,6 +425,12 @@ class TestPlan:
         stems = {source_stem(url.format(channel)) for channel in (1, 2)}
         assert stems == {f"gate-user-admin-password-channel-{channel}.sdp" for channel in (1, 2)}
 
+    def test_a_thousand_sources_are_planned_at_once(self, here):
+        began = time.monotonic()
+        jobs = plan_counting([f"{k}.mp4" for k in range(1000)])
+        assert time.monotonic() - began < 10.0  # it took minutes to compare each file with each other one
+        assert len({job.counts for job in jobs}) == 1000
+
     def test_format_comes_from_the_option_then_the_suffix(self):
         for format in FORMATS:
             assert plan_counting(["a.mp4"], output=f"x.{format}")[0].format == format

@@ -60,7 +60,8 @@ ROUGHLY, SOLVED = 1e-3, 1e-6
 _HOUR_S, _HALF_YEAR_S = 3600, 180 * 86400
 #: Hours that a clock shows twice where summer time ends, in one country or another.
 _PUT_BACK_HOURS = (23, 0, 1, 2, 3)
-_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400, "hour": 3600, "day": 86400, "week": 7 * 86400}
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_PERIODS_S = {"hour": 3600, "day": 86400, "week": 7 * 86400}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +161,10 @@ def parse_period(text: str) -> float:
     [3600.0, 86400.0, 604800.0, 90.0, 900.0, 5400.0, 172800.0]
     """
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([smhd])", text)
-    length = float(match[1]) * _UNITS_S[match[2]] if match else float(_UNITS_S.get(text, 0))
-    if length < _SHORTEST_S or text in "smhd":
-        raise DatasetError(f"a period is hour, day, week or a length as 90s, 15m, 6h or 2d, not {text!r}")
+    length = float(match[1]) * _UNITS_S[match[2]] if match else float(_PERIODS_S.get(text, 0))
+    if not _SHORTEST_S <= length < math.inf:
+        found = f"not {text[:40]!r}"
+        raise DatasetError(f"a period is hour, day, week or a length as 90s, 15m, 6h or 2d, {found}")
     return length
 
 
@@ -421,13 +423,13 @@ def _observed(curve: np.ndarray) -> float:
 
 def cycle_name(period_s: float) -> str:
     """What a period may have a place in: a week, of days, or a day."""
-    return "week" if period_s == _UNITS_S["day"] else "day"
+    return "week" if period_s == _PERIODS_S["day"] else "day"
 
 
 def _cycle(period_s: float) -> int | None:
     """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in, or are
     more than can be tried."""
-    cycle = _UNITS_S[cycle_name(period_s)] / period_s
+    cycle = _PERIODS_S[cycle_name(period_s)] / period_s
     return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 

@@ -565,7 +565,9 @@ def test_periods_that_have_no_step_in_common_cannot_be_forecast():
         forecast(series_of(curves), steps=24)
 
 
-@pytest.mark.parametrize("text", ["", "s", "d", "fortnight", "0h", "0.0001s", "-1d", "1 d", "1w"])
+@pytest.mark.parametrize(
+    "text", ["", "s", "d", "fortnight", "0h", "0.0001s", "-1d", "1 d", "1w", 400 * "9" + "d"]
+)
 def test_wrong_periods_are_refused(text):
     with pytest.raises(DatasetError, match="a period is hour, day, week or"):
         parse_period(text)

@@ -127,8 +127,8 @@ class _Case:
 
     @property
     def share(self) -> float:
-        """How much of it is counted, 0 to 1."""
-        return sum(self.progress.values()) / max(1, len(self.segments))
+        """How much of it is counted, 0 to 1; 0 once it has ended, with which all of it is done with."""
+        return 0.0 if self.ended else sum(self.progress.values()) / max(1, len(self.segments))
 
 
 def check_needs() -> None:

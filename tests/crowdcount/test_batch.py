@@ -26,7 +26,7 @@ import crowdcount
 from crowdcount.batch import run as batch_run
 from crowdcount.batch import work
 from crowdcount.batch.catalogue import Catalogue, describe
-from crowdcount.batch.engines import Finished, LocalEngine
+from crowdcount.batch.engines import Finished, LocalEngine, Progress
 from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment, seams
@@ -599,6 +599,15 @@ class TestFaults:
         assert (summary.counted, summary.failed) == ((0, told) if is_over else (1, []))
         assert len(engine.parts) == (0 if is_over else 4)
 
+    def test_the_parts_of_a_video_that_failed_add_nothing_to_what_is_done(self, archive, tmp_path):
+        """Those that went on counted beside all of the video, and the rest was told to take less."""
+        videos = plan_videos([str(archive / "videos/hall")])
+        options = Options(f"{archive}/model.npz", f"{archive}/scene.json", 1, 6.0, 2.0)
+        watcher = _Shares()
+        run_batch(videos, tmp_path, _AtOnce(fails=("long.avi", 1)), options, watcher)
+        assert watcher.shares[0] > 0
+        assert watcher.shares[1:] == ["failed: the disk is gone", 0.0, 0.0]
+
     def test_a_worker_that_was_stopped_in_a_task_does_the_next_one(self, archive):
         """What was stopped takes a moment to be gone: the next task was handed to it and failed with it."""
         task = work.task_of(work.examine, path=f"{archive}/videos/hall/long.avi", timezone=None)
@@ -800,6 +809,8 @@ class _AtOnce:
         else:
             seconds = 0.0 if part is None else self._part_s
             outcome = Outcome(result=work.run_task(task, lambda *_: None), seconds=seconds)
+            if part is not None:
+                self.events.put(Progress(id(task), "", 1, 2))
         self.events.put(Finished(id(task), "", outcome))
         return id(task)
 
@@ -853,6 +864,19 @@ class _Told(_Nobody):
 
     def details(self, text):
         self.told.append(text)
+
+
+class _Shares(_Nobody):
+    """Watches how much of a video is counted, in bytes, and how it ends."""
+
+    def __init__(self):
+        self.shares = []
+
+    def working(self, worker, label, done, of, video_share):
+        self.shares.append(video_share)
+
+    def finished(self, label, what, n_bytes, counted):
+        self.shares.append(what)
 
 
 class _Peaks(_Nobody):

@@ -168,7 +168,7 @@ class DaskEngine:
         worker = ""
         try:
             worker, outcome = future.result()
-        except CancelledError:  # all are when the scheduler is lost
+        except (CancelledError, OSError):  # all are cancelled, or on their way, when the scheduler is lost
             outcome = Outcome(error=self._gone, kind="cluster")
         except Exception as error:  # the cluster's, such as KilledWorker
             outcome = Outcome(error=f"the cluster gave it up: {error}".splitlines()[0], kind="died")

@@ -8,12 +8,14 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from crowdcount.batch.engines import DaskEngine
 from crowdcount.batch.progress import BatchTerminal
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -104,6 +106,16 @@ def test_a_scheduler_that_dies_is_told_and_no_video_blamed(
     assert re.match(r"2 videos: [01] counted; ", summary)
     assert "failed" not in stderr
     assert len(stderr.splitlines()) <= 4
+
+
+def test_a_result_that_was_on_its_way_when_the_scheduler_died_blames_no_video(monkeypatch):
+    """The connection broke, and the video was said to have been given up."""
+    monkeypatch.setattr("distributed.Client", Mock())
+    engine = DaskEngine("tcp://127.0.0.1:9")
+    engine._finish(3, Mock(result=Mock(side_effect=distributed.comm.CommClosedError("reset by peer"))))
+    event = engine.events.get()
+    assert (event.number, event.outcome.kind) == (3, "cluster")
+    assert "tcp://127.0.0.1:9 is gone" in event.outcome.error
 
 
 def test_a_cluster_that_does_not_answer(archive, run, tmp_path, monkeypatch):

@@ -193,20 +193,13 @@ class _Batch:
 
     def run(self) -> None:
         self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))
-        coming = iter(self._cases)
-        exhausted = False
+        coming = deque(self._cases)
         while True:
-            while len(self._under_way) < _AHEAD * max(1, self._engine.n_workers):
+            while (self._ready or coming) and len(self._under_way) < _AHEAD * max(1, self._engine.n_workers):
                 if self._ready:
                     self._submit(*self._ready.popleft())
-                elif exhausted:
-                    break
                 else:
-                    case = next(coming, None)
-                    if case is None:
-                        exhausted = True
-                    else:
-                        self._examine(case)
+                    self._examine(coming.popleft())
             if not self._under_way:
                 return
             self._hear(self._next_event())

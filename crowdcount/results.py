@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from .errors import DatasetError, OutputError
@@ -573,8 +574,9 @@ def _read_parquet(path: Path) -> Iterator[tuple[str, dict]]:
     _, parquet = import_parquet()
     try:
         with path.open("rb") as file:
-            rows = parquet.read_table(file).to_pylist()
+            batches = parquet.ParquetFile(file).iter_batches(ROWS_PER_GROUP)
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+            for number, cells in enumerate(rows, start=1):
+                yield f"{path}, row {number}", cells
     except (ValueError, OverflowError) as error:  # of times that are none, too
         raise DatasetError(f"{path} is not a parquet file, or it is damaged; make it again") from error
-    for number, cells in enumerate(rows, start=1):
-        yield f"{path}, row {number}", cells

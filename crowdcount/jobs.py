@@ -313,7 +313,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             summary.expected = counting.expected_frames
         summary.broke_off_s = counting.broke_off_s(summary.frames, item.row)
     if job.plot is not None:
-        rows, densities = zip(*drawn, strict=True) if drawn else ((), ())
+        rows, densities = zip(*drawn, strict=True)
         plot_counts(rows, job.plot, job.label, start_time, densities)
     summary.seconds = time.perf_counter() - began
     return summary

@@ -175,7 +175,7 @@ def descend_one_by_one(
     """
     prototypes = start.copy()
     similarities, _ = objective.similarities(prototypes)
-    value, slopes = objective.value(similarities)
+    value, _ = objective.value(similarities)
     best, path = prototypes.copy(), [value]
     steps = np.full(len(start), step)
     moves = 0
@@ -199,9 +199,9 @@ def descend_one_by_one(
                 moved = project(prototypes[j] - size * gradient)
                 trial = similarities.copy()
                 trial[:, j] = objective.similarities(moved[None])[0][:, 0]
-                trial_value, trial_slopes = objective.value(trial)
+                trial_value, _ = objective.value(trial)
                 if trial_value < value:
-                    prototypes[j], similarities, value, slopes = moved, trial, trial_value, trial_slopes
+                    prototypes[j], similarities, value = moved, trial, trial_value
                     steps[j] = 2 * size
                     break
             else:

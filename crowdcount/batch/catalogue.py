@@ -118,7 +118,7 @@ class Catalogue:
         if abs(time.time_ns() - facts["mtime_ns"]) < _RACY_NS:
             return
         self._facts[path, timezone] = facts
-        line = json.dumps([path, timezone, facts]).encode(errors="surrogateescape") + b"\n"
+        line = json.dumps([path, timezone, facts]).encode() + b"\n"
         with output_errors(self.work / "known.jsonl"):
             self._notes.write(line)
 

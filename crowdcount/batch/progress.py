@@ -98,7 +98,7 @@ class BatchTerminal:
     def _remaining(self) -> str:
         """About how long the rest takes at the pace of what was counted in this run."""
         counted = self._bytes_counted + sum(self._shares.values())
-        if not counted or not self._n_bytes:
+        if not counted:
             return ""
         left = max(0.0, self._n_bytes - self._bytes_done()) / counted * (time.monotonic() - self._began)
         return f", ETA {clock(left)}"

@@ -421,6 +421,11 @@ def _observed(curve: np.ndarray) -> float:
     return float(np.isfinite(curve).mean())
 
 
+def _has_enough(history: np.ndarray) -> np.ndarray:
+    """Which of the periods (periods, steps) have counts in enough of their steps, (periods,) bool."""
+    return np.isfinite(history).mean(axis=1) >= LEAST_OBSERVED
+
+
 def cycle_name(period_s: float) -> str:
     """What a period may have a place in: a week, of days, or a day."""
     return "week" if period_s == _PERIODS_S["day"] else "day"
@@ -439,7 +444,7 @@ def _ever_counted(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, i
     if cycle is None or len(history) < cycle:
         return history, cycle, 0
     places = np.arange(len(history)) % cycle
-    is_counted = np.bincount(places, [_observed(curve) >= LEAST_OBSERVED for curve in history]) > 0
+    is_counted = np.bincount(places, _has_enough(history)) > 0
     if not is_counted.any():
         return history, cycle, 0
     n_next = np.argmax(np.roll(is_counted, -len(history)))
@@ -454,14 +459,14 @@ def _knows_place(history: np.ndarray, cycle: int) -> bool:
 
 def _predictions(history: np.ndarray, cycle: int | None) -> Iterator[tuple[str, np.ndarray]]:
     """The next curve by the forecast and the naive ways; nothing when the last curve has too many gaps."""
-    if _observed(history[-1]) < LEAST_OBSERVED or not len(_pairs(history)):
+    enough = _has_enough(history)
+    if not enough[-1] or not len(_pairs(history)):
         return
     last = _filled(history[-1:])[0]
-    usable = [curve for curve in history if _observed(curve) >= LEAST_OBSERVED]
     yield "forecast", _forecast(history, cycle)[0]
     yield "last value", np.full(len(last), last[-1])
     yield "same time last period", last
-    yield "mean of the periods", _filled(np.array(usable)).mean(axis=0)
+    yield "mean of the periods", _filled(history[enough]).mean(axis=0)
 
 
 def _filled(curves: np.ndarray) -> np.ndarray:
@@ -470,7 +475,7 @@ def _filled(curves: np.ndarray) -> np.ndarray:
 
 def _pairs(history: np.ndarray) -> np.ndarray:
     """Numbers of the periods that can be learnt from: they and the ones before have counts enough."""
-    enough = np.array([_observed(curve) >= LEAST_OBSERVED for curve in history])
+    enough = _has_enough(history)
     return np.flatnonzero(enough[1:] & enough[:-1]) + 1
 
 

@@ -199,7 +199,7 @@ def new_figure(height: float, dpi: float | None = None) -> "Figure":
 
 def _figure(path: str | Path, height: float) -> "Figure":
     """A `new_figure`; OutputError where `path` cannot become a picture."""
-    check_writable(Path(path), PLOT_SUFFIXES)
+    check_writable(path, PLOT_SUFFIXES)
     return new_figure(height, DPI)
 
 

@@ -215,7 +215,8 @@ def plan_videos(
         When an input does not exist or is no folder, video or list, or nothing is found.
     """
     found: dict[str, Video] = {}
-    for path, label in _found(inputs, include, unread := []):
+    unread: list[Video] = []
+    for path, label in _found(inputs, include, unread):
         absolute = os.path.abspath(path)
         is_wanted = (not include or _fits(label, include)) and not _fits(label, exclude)
         if is_wanted and absolute not in found:

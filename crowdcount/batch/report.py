@@ -154,21 +154,20 @@ def summarise(
         for path in files:
             describe(path)  # says which one is no result
         raise BatchError(f"the results in {out} cannot be read: {str(error).splitlines()[0]}") from error
-    rows = []
-    for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found:
-        rows.append(
-            Row(
-                camera=_camera(folder),
-                video=video,
-                start=second if start is None else start,
-                frames=n_frames,
-                counted=n_counted,
-                mean=mean,
-                max=most,
-                time_of_max=time_s if start is None else time,
-                flagged=flagged,
-            )
+    rows = [
+        Row(
+            camera=_camera(folder),
+            video=video,
+            start=second if start is None else start,
+            frames=n_frames,
+            counted=n_counted,
+            mean=mean,
+            max=most,
+            time_of_max=time_s if start is None else time,
+            flagged=flagged,
         )
+        for folder, video, second, start, n_frames, n_counted, mean, most, time, time_s, flagged in found
+    ]
     if not rows:
         n = n_undated(out, cameras)
         undated = f"; of {plural(n, 'video')} the start time is unknown" if n else ""
@@ -346,17 +345,11 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
         table = [_cells(row)[1:] for row in line[:_MOST_ROWS]]
         chart = as_svg(_chart(line, interval, dates))
         drawing = pages.picture(chart, f"Mean and maximum over time of {name}")
-        more = [
-            pages.paragraph(f"The first {_MOST_ROWS} of {len(line)} intervals; the .csv has all.", note=True)
-        ]
-        parts.append(
-            pages.section(
-                name,
-                drawing,
-                pages.table(["start", *header[1:]], table),
-                *(more if len(line) > _MOST_ROWS else []),
-            )
-        )
+        shown = [drawing, pages.table(["start", *header[1:]], table)]
+        if len(line) > _MOST_ROWS:
+            text = f"The first {_MOST_ROWS} of {len(line)} intervals; the .csv has all."
+            shown.append(pages.paragraph(text, note=True))
+        parts.append(pages.section(name, *shown))
     if len(lines) > _MOST_LINES:
         text = f"The first {_MOST_LINES} of {len(lines)} in detail; name others with --camera."
         parts.append(pages.paragraph(text, note=True))

@@ -340,11 +340,11 @@ def open_counting(
     every : int
         Count every so many frames.
     fps : float, optional
-        Frames per second, where the source does not say.
+        Frames per second of images, or in place of what a file says.
     timeout_s : float
         How long a stream may be silent.
     reconnect_s : float
-        For how long a stream that broke off is tried again; its time and frame numbers go on.
+        For how long a camera or stream that broke off is tried again; its time and frame numbers go on.
     latest : bool
         Of a camera or stream that is faster than the counting, count the newest frame and drop those that
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.

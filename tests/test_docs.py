@@ -70,6 +70,8 @@ def test_every_command_and_option_has_help(command):
     assert COMMANDS[command].help
     for option in options(command):
         assert option.help, f"crowdcount {command} {option.opts[0]} has no help"
+        value = option.make_metavar(click.Context(COMMANDS[command]))
+        assert not value.endswith("RANGE"), f"crowdcount {command} {option.opts[0]} names a type, no value"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

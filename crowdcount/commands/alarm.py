@@ -23,7 +23,10 @@ from .common import (
 )
 
 _fps_option = click.option(
-    "--fps", type=POSITIVE, help="Frames per second of images and tables, or in place of what a file says."
+    "--fps",
+    type=POSITIVE,
+    metavar="RATE",
+    help="Frames per second of images and tables, or in place of what a file says.",
 )
 
 
@@ -68,10 +71,13 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
 @alarm.command()
 @click.argument("source")
 @model_option("Model file, made by `crowdcount alarm train`.", required=True)
-@output_option("CSV file for the events, - for the standard output; by default STEM.events.csv.")
+@output_option(
+    "CSV file for the events, - for the standard output; by default STEM.events.csv in the working folder."
+)
 @click.option(
     "--margin",
     type=NOT_NEGATIVE,
+    metavar="VALUE",
     default=0.25,
     show_default=True,
     help="Hysteresis: raise at this decision value, clear at its negative; 1 is the margin of the training.",

@@ -50,7 +50,9 @@ from .common import (
     show_default=True,
     help="Who counts: processes of this machine, or a Dask cluster.",
 )
-@click.option("--workers", type=FROM_ONE, help="Processes of this machine; by default one per core.")
+@click.option(
+    "--workers", type=FROM_ONE, metavar="N", help="Processes of this machine; by default one per core."
+)
 @click.option("--scheduler", metavar="ADDRESS", help="Scheduler of the Dask cluster: tcp://HOST:8786.")
 @seconds_option(
     "--segment",
@@ -65,6 +67,7 @@ from .common import (
 @click.option(
     "--retries",
     type=click.IntRange(0),
+    metavar="N",
     default=2,
     show_default=True,
     help="Try again so often after a fault that may pass: a worker that died, a disk that did not answer.",

@@ -132,13 +132,13 @@ def plot_option(what: str) -> Callable:
 
 def level_option(text: str) -> Callable:
     """The option for what intervals shall hold."""
-    return click.option("--level", type=LEVEL, default=0.9, show_default=True, help=text)
+    return click.option("--level", type=LEVEL, metavar="SHARE", default=0.9, show_default=True, help=text)
 
 
 def every_option(verb: str) -> Callable:
     """The option to pass over frames."""
     return click.option(
-        "--every", type=FROM_ONE, default=1, show_default=True, help=f"{verb} every Nth frame."
+        "--every", type=FROM_ONE, metavar="N", default=1, show_default=True, help=f"{verb} every Nth frame."
     )
 
 

@@ -16,6 +16,7 @@ from .common import ParsedText, json_line, level_option, output_option, plot_opt
     "--period",
     "period_s",
     type=ParsedText("period", "crowdcount.forecast", "parse_period"),
+    metavar="LENGTH",
     default="day",
     show_default=True,
     help="Length of a period: hour, day, week, or as 90s, 15m, 6h, 2d.",
@@ -23,6 +24,7 @@ from .common import ParsedText, json_line, level_option, output_option, plot_opt
 @click.option(
     "--steps",
     type=click.IntRange(2, 1000),
+    metavar="N",
     default=48,
     show_default=True,
     help="Steps of a period, in which counts are averaged.",

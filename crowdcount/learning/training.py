@@ -364,7 +364,8 @@ def evaluate(
     Parameters
     ----------
     dataset, frames, scene, cache, progress
-        As for `train`; the scene is by default the model's own, then the data set's.
+        As for `train`; the scene is by default the model's own, then the data set's, then one estimated from
+        its footage.
     model : CounterModel or path
 
     Raises

@@ -7,12 +7,11 @@ which are to be left out. They are told apart by their shape, and by what of it 
 `SOMEBODY`.
 """
 
-from collections.abc import Iterator
-
 import cv2
 import numpy as np
 
 from .images import largest_difference, percentile_of
+from .postures import outlines, who_stays
 
 #: Seconds that footage must last at the least: in less, people who walk past can be all there is of a place.
 LEAST_S = 20.0
@@ -72,9 +71,9 @@ def never_at_rest(
     differences = np.stack([largest_difference(frame, image_bgr) for frame in frames])
     away = (differences > threshold).view(np.uint8)
     restless = _restless(away, person_height)
-    standing, swaying = np.zeros((2, *threshold.shape), bool)
-    for box, outline in _outlines(restless, person_height):
-        tall = float(person_height[(box[0].start + box[0].stop) // 2, (box[1].start + box[1].stop) // 2])
+    standing = who_stays(frames, differences, threshold, person_height)
+    swaying = np.zeros(threshold.shape, bool)
+    for box, outline, tall in outlines(restless, person_height, _JOINING):
         differing = away[:, *box][:, outline].view(bool)
         shares = differing.mean(axis=1)
         is_calm = shares <= np.median(shares)
@@ -115,24 +114,6 @@ def _restless(away, person_height) -> np.ndarray:
         least, most = np.quantile(shares, (0.05, 0.95), axis=0, overwrite_input=True)
         often[rows[some], columns[some]] = (least > SOME) & (most < NEARLY_ALL)
     return often
-
-
-def _outlines(restless, person_height) -> Iterator[tuple[tuple[slice, slice], np.ndarray]]:
-    """Boxes of what restless pixels (H, W) bool outline, and which pixels of each are inside, (h, w) bool."""
-    sizes = np.round(2 * np.log2(person_height)).astype(int)  # alike by a factor of the root of two
-    joined = np.zeros(restless.shape, np.uint8)
-    for size in np.unique(sizes[restless]):
-        element_wh = [2 * round(share * 2 ** (size / 2) / 2) + 1 for share in _JOINING]
-        element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
-        margin = max(element_wh)
-        padded = cv2.copyMakeBorder(restless.view(np.uint8), *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
-        closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
-        joined |= closed * (sizes == size)
-    n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
-    for label in range(1, n_labels):
-        left, top, width, height, _ = stats[label]
-        box = slice(top, top + height), slice(left, left + width)
-        yield box, labels[box] == label
 
 
 def _odds(outline, restless_share: float, strength: float) -> float:

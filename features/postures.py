@@ -1,0 +1,172 @@
+"""Who stands or sits in one place through most of the footage, told by the outline of a body.
+
+The empty scene shows whoever is there in most of its frames. But nobody is quite still: at the edge of a body
+each frame is somewhat beside that picture, often by less than makes a pixel foreground, and inside hardly. A
+posture is kept for seconds, where leaves are elsewhere in each frame, all over; and where people pass, the
+frames in between show the scene as it is.
+"""
+
+from collections.abc import Iterator
+
+import cv2
+import numpy as np
+
+from .images import largest_difference, percentile_of
+
+#: Bodies are outlined by pixels that sway more than each of these: a faint one in plain view by the lowest,
+#: one beside which people pass by the highest.
+LEVELS = 0.7, 1.2, 2.0, 4.0
+#: Of so many pixels, of 3 x 3, fewer that sway are noise.
+_FEWEST = 3
+#: Pixels so far apart belong to one body: width and height of a closing, person heights.
+_JOINING = 0.15, 0.2
+#: Outlines of one or two people, or what is seen of them: heights, widths and areas in person heights.
+HEIGHTS, WIDTH, AREAS = (0.3, 1.6), 1.3, (0.05, 0.9)
+#: How far its edge reaches into an outline, person heights.
+_EDGE = 0.06
+#: What is added to sway, to that at the edge and inside, and to differences in grey levels before logarithms.
+_FAINT, _FAINT_PART, _FAINT_DIFFERENCE = 0.1, 0.2, 0.3
+#: Logarithm of the odds that an outline is a body's: a quadratic form of its quantities, each less its mean
+#: and over its standard deviation; products in the order of `numpy.triu_indices`. From so much on it is one.
+_MEANS = np.array([0.12, 0.60, -0.05, -0.86, -0.29])
+_DEVIATIONS = np.array([0.12, 0.67, 0.38, 0.91, 0.58])
+_LINEAR = np.array([1.76, 1.00, -0.76, -1.91, -1.00])
+_PRODUCTS = np.array([
+    -1.39, 0.72, -0.53, 0.61, 0.14,
+    -0.60, 0.49, -1.53, -0.14,
+    -0.12, 0.37, 0.26,
+    -1.76, -0.20,
+    -0.31,
+])  # fmt: skip
+_CONSTANT = -0.06
+SOMEBODY = 0.7
+
+
+def who_stays(
+    frames: np.ndarray, differences: np.ndarray, threshold: np.ndarray, person_height: np.ndarray
+) -> np.ndarray:
+    """Find who is in one place in most of the frames.
+
+    Parameters
+    ----------
+    frames : (n, H, W, 3) uint8
+        Spread over footage, in the order of time.
+    differences : (n, H, W) uint8
+        The `largest_difference` of each to the empty scene.
+    threshold : (H, W) uint8
+        By how many grey levels a pixel must differ from it to be foreground.
+    person_height : (H, W) float32, pixels
+        Height of a standing person whose body centre lies at the pixel.
+
+    Returns
+    -------
+    (H, W) bool
+    """
+    sway = sway_of(differences)
+    stays = np.zeros(threshold.shape, bool)
+    for box, outline, tall in bodies(sway, person_height):
+        away = (differences[:, *box][:, outline] > threshold[box][outline]).mean()
+        if log_odds(quantities(outline, tall, frames[:, *box], sway[box], away)) >= SOMEBODY:
+            stays[box] |= outline
+    return stays
+
+
+def sway_of(differences: np.ndarray) -> np.ndarray:
+    """(H, W) float32: by how much each pixel differs from the empty scene beyond what pixels usually do, in
+    times one grey level more than that. `differences` (n, H, W) uint8 above a pixel's median, in which
+    somebody passes, count as the median."""
+    middle = np.ceil(percentile_of(differences, 50)).astype(np.uint8)
+    means = np.minimum(differences, middle).mean(axis=0, dtype=np.float32)
+    usual = np.median(means)
+    return np.maximum(means - usual, 0) / (usual + 1)
+
+
+def bodies(
+    sway: np.ndarray, person_height: np.ndarray
+) -> Iterator[tuple[tuple[slice, slice], np.ndarray, float]]:
+    """What may be bodies by their size, in a picture of sway (H, W), as `outlines` has it, without holes."""
+    for level in LEVELS:
+        beyond = (sway > level).view(np.uint8)
+        around = cv2.boxFilter(beyond, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
+        beyond &= around >= _FEWEST
+        for box, outline, tall in outlines(beyond.view(bool), person_height, _JOINING):
+            height, width = outline.shape
+            if not (HEIGHTS[0] <= height / tall <= HEIGHTS[1] and width <= WIDTH * tall):
+                continue
+            padded = np.pad(outline, 1).view(np.uint8)
+            cv2.floodFill(padded, None, (0, 0), 2)
+            outline = (padded != 2)[1:-1, 1:-1]
+            if AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]:
+                yield box, outline, tall
+
+
+def outlines(
+    pixels: np.ndarray, person_height: np.ndarray, joining: tuple[float, float]
+) -> Iterator[tuple[tuple[slice, slice], np.ndarray, float]]:
+    """What pixels (H, W) bool outline together, as joined by a closing of such a width and height in person
+    heights (H, W): the box, which of its pixels are inside, (h, w) bool, and the person height there."""
+    sizes = np.round(2 * np.log2(person_height)).astype(int)  # alike by a factor of the root of two
+    joined = np.zeros(pixels.shape, np.uint8)
+    for size in np.unique(sizes[pixels]):
+        element_wh = [2 * round(share * 2 ** (size / 2) / 2) + 1 for share in joining]
+        element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
+        margin = max(element_wh)
+        padded = cv2.copyMakeBorder(pixels.view(np.uint8), *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
+        closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
+        joined |= closed * (sizes == size)
+    n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
+    for label in range(1, n_labels):
+        left, top, width, height, _ = stats[label]
+        box = slice(top, top + height), slice(left, left + width)
+        yield box, labels[box] == label, float(person_height[top + height // 2, left + width // 2])
+
+
+def quantities(
+    outline: np.ndarray, tall: float, frames: np.ndarray, sway: np.ndarray, away: float
+) -> np.ndarray:
+    """What tells whether an outline is a body's.
+
+    Parameters
+    ----------
+    outline : (h, w) bool
+        In its box.
+    tall : float, pixels
+        A person's height there.
+    frames : (n, h, w, 3) uint8
+    sway : (h, w) float32
+    away : float
+        The share of it that is foreground, in the mean of the frames.
+
+    Returns
+    -------
+    (5,) float64
+        That share, and the logarithms of its sway, of its inside's over its edge's, of how far it differs
+        from each frame to the next over half of the footage later, and of its width over its height.
+    """
+    reach = max(1, round(_EDGE * tall))
+    within = cv2.erode(np.pad(outline, 1).view(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
+    inside = within[1:-1, 1:-1].view(bool)
+    parts = [sway[part].mean() if part.any() else 0 for part in (inside, outline & ~inside)]
+    seen = frames[:, outline]
+    next_to, later = (_calm_difference(seen, np.roll(seen, -k, axis=0)) for k in (1, len(seen) // 2))
+    height, width = outline.shape
+    return np.array([
+        away,
+        np.log(sway[outline].mean() + _FAINT),
+        np.subtract(*np.log(np.array(parts) + _FAINT_PART)) if inside.any() else 0,
+        np.log((next_to + _FAINT_DIFFERENCE) / (later + _FAINT_DIFFERENCE)),
+        np.log(width / height),
+    ])  # fmt: skip
+
+
+def log_odds(quantities: np.ndarray) -> float:
+    """Logarithm of the odds that an outline with these `quantities` (5,) is a body's."""
+    scaled = (quantities - _MEANS) / _DEVIATIONS
+    first, second = np.triu_indices(len(scaled))
+    return float(_CONSTANT + scaled @ _LINEAR + (scaled[first] * scaled[second]) @ _PRODUCTS)
+
+
+def _calm_difference(seen, others) -> float:
+    """Mean difference of pixels (n, k, 3) uint8 from others, those above a pixel's median as the median."""
+    differences = largest_difference(seen, others)
+    return float(np.minimum(differences, np.median(differences, axis=0)).mean())

@@ -1,0 +1,117 @@
+import cv2
+import numpy as np
+import pytest
+from sklearn.preprocessing import PolynomialFeatures
+
+from features import postures
+from features.background import median_of
+from features.images import largest_difference, noise_of
+from features.postures import log_odds, outlines, quantities, sway_of, who_stays
+from tests.features.test_foreground import HEIGHT, WIDTH, overlap, person_mask
+from tests.features.test_standing import EMPTY, HEIGHTS, N_FRAMES, noisy, standing, with_bush, with_somebody
+
+
+def with_group(feet, contrast=1.0, passers=0):
+    """Frames with somebody at each of some feet, of so much of the contrast, and where they are."""
+    rng, frames, where = np.random.default_rng(11), [], np.zeros((HEIGHT, WIDTH))
+    for number in range(N_FRAMES):
+        image = EMPTY.astype(np.float32)
+        for seed, foot in enumerate(feet):
+            variant = (number + 2 * seed) // 5
+            colours, covered = standing(np.random.default_rng([seed, variant]), variant, foot, seed)
+            image += contrast * (colours - covered[..., None] * image)
+            where += (covered > 0.5) / N_FRAMES
+        for _ in range(passers if number % 3 == 0 else 0):
+            image[person_mask(rng.uniform(5, 155), rng.uniform(70, 118))] = rng.uniform(0, 255, 3)
+        frames.append(noisy(image, rng))
+    return np.stack(frames), where > 0.5
+
+
+def found(frames, least=8):
+    image = median_of(frames)
+    threshold = np.clip(3 * noise_of(frames, image), least, 80).astype(np.uint8)
+    differences = np.stack([largest_difference(frame, image) for frame in frames])
+    return who_stays(frames, differences, threshold, HEIGHTS)
+
+
+class TestWhoStays:
+    @pytest.mark.parametrize("passers", [0, 4])
+    def test_is_everyone_of_a_group(self, passers):
+        frames, where = with_group([(40, 90), (58, 94), (115, 110)], passers=passers)
+        assert overlap(found(frames), where) > 0.5
+
+    def test_is_who_hardly_differs(self):
+        """By six tenths of the contrast, where a pixel is foreground from 40 grey levels on."""
+        frames, where = with_group([(60, 100)], contrast=0.6)
+        assert overlap(found(frames, least=40), where) > 0.5
+
+    def test_is_no_statue(self):
+        assert not found(with_somebody(changes=False, passers=0)[0]).any()
+
+    def test_is_nobody_who_passes(self):
+        assert not found(with_somebody(stays=(), passers=4)[0]).any()
+
+    @pytest.mark.parametrize("passers", [0, 1, 2])
+    def test_is_no_bush(self, passers):
+        assert not found(with_bush(passers=passers)).any()
+
+    def test_is_no_box_in_the_noise(self):
+        rng, image = np.random.default_rng(7), EMPTY.copy()
+        cv2.rectangle(image, (70, 60), (84, 100), (30, 30, 160), -1)
+        frames = np.stack([noisy(image + rng.normal(0, 3), rng) for _ in range(N_FRAMES)])
+        assert not found(frames).any()
+
+    def test_is_no_box_before_a_camera_that_shakes(self):
+        rng, image = np.random.default_rng(7), EMPTY.copy()
+        cv2.rectangle(image, (70, 60), (84, 100), (30, 30, 160), -1)
+        places = [np.array([[1, 0, x], [0, 1, y]]) for x, y in rng.normal(0, 0.5, (N_FRAMES, 2))]
+        shaken = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=1) for place in places]
+        assert not found(np.stack([noisy(one, rng) for one in shaken])).any()
+
+
+class TestSway:
+    def test_is_the_mean_of_what_differs_up_to_the_median_beyond_the_usual(self):
+        differences = np.random.default_rng(0).integers(0, 40, (9, 6, 8), dtype=np.uint8)
+        expected = np.minimum(differences, np.median(differences, axis=0)).mean(axis=0)
+        usual = np.median(expected)
+        assert np.allclose(sway_of(differences), np.maximum(expected - usual, 0) / (usual + 1), atol=1e-6)
+
+    def test_is_none_by_who_passes(self):
+        differences = np.zeros((9, 6, 8), np.uint8)
+        differences[:4, 2:4] = 200
+        assert not sway_of(differences).any()
+
+
+class TestQuantities:
+    def test_are_logarithms_of_ratios(self):
+        outline = np.ones((20, 10), bool)
+        sway = np.ones((20, 10), np.float32)
+        sway[1:-1, 1:-1] = 3
+        frames = np.zeros((8, 20, 10, 3), np.uint8)
+        frames[4:] = 40  # one step: 2 of 8 neighbours differ, half of the footage later all do
+        away, of_sway, hollow, persisting, aspect = quantities(outline, 18.0, frames, sway, 0.25)
+        assert (away, aspect) == (0.25, np.log(0.5))
+        assert np.isclose(of_sway, np.log((56 + 3 * 144) / 200 + 0.1))
+        assert np.isclose(hollow, np.log(3.2 / 1.2))
+        assert np.isclose(persisting, np.log(0.3 / 40.3))
+
+    def test_an_outline_that_is_all_edge_is_not_hollow(self):
+        frames, sway = np.zeros((8, 6, 2, 3), np.uint8), np.ones((6, 2), np.float32)
+        assert quantities(np.ones((6, 2), bool), 18.0, frames, sway, 0.0)[2] == 0
+
+    def test_odds_are_a_quadratic_form(self):
+        values = np.random.default_rng(1).normal(size=5)
+        scaled = (values - postures._MEANS) / postures._DEVIATIONS
+        columns = PolynomialFeatures(2, include_bias=False).fit_transform(scaled[None])[0]
+        coefficients = np.hstack([postures._LINEAR, postures._PRODUCTS])
+        assert np.isclose(log_odds(values), columns @ coefficients + postures._CONSTANT)
+
+
+def test_outlines_have_the_height_of_a_person_there():
+    pixels = np.zeros((HEIGHT, WIDTH), bool)
+    pixels[20:30, 50:56] = pixels[80:90, 50:56] = True
+    heights = np.where(np.arange(HEIGHT)[:, None] < 60, np.float32(20), np.float32(40)).repeat(WIDTH, axis=1)
+    (above, outline, small), (below, _, large) = outlines(pixels, heights, (0.1, 0.1))
+    assert (above, below) == ((slice(20, 30), slice(50, 56)), (slice(80, 90), slice(50, 56)))
+    assert (small, large) == (20, 40)
+    assert outline.all()

@@ -140,8 +140,9 @@ def quantities(
     Returns
     -------
     (5,) float64
-        That share, and the logarithms of its sway, of its inside's over its edge's, of how far it differs
-        from each frame to the next over half of the footage later, and of its width over its height.
+        That share, and the logarithms of its sway; of its inside's over its edge's, 0 if it is all edge; of
+        how far a frame differs from the next over how far from that half of the footage later, the first
+        following the last; and of its width over its height.
     """
     reach = max(1, round(_EDGE * tall))
     within = cv2.erode(np.pad(outline, 1).view(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))

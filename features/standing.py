@@ -4,7 +4,7 @@ The empty scene shows whoever is there in most of its frames, and people who sta
 counted. But nobody is quite still: who shifts from one foot to the other, turns or lifts an arm is somewhat
 beside the picture of the scene in every frame, somewhere within one person's outline. So are leaves and tape,
 which are to be left out. They are told apart by their shape, and by what of it moves and how far: see
-`SOMEBODY`.
+`SOMEBODY`. Who sways by less than makes a pixel foreground is told by `features.postures`.
 """
 
 import cv2
@@ -48,12 +48,12 @@ _AT_A_TIME = 1 << 12
 def never_at_rest(
     frames: np.ndarray, image_bgr: np.ndarray, threshold: np.ndarray, person_height: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find who stands in one place in all of the frames, and leave out what sways there.
+    """Find who stands in one place in most of the frames or all, and leave out what sways there.
 
     Parameters
     ----------
     frames : (n, H, W, 3) uint8
-        Spread over footage.
+        Spread over footage, in the order of time.
     image_bgr : (H, W, 3) uint8
         The empty scene.
     threshold : (H, W) uint8

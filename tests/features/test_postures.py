@@ -6,7 +6,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from features import postures
 from features.background import median_of
 from features.images import largest_difference, noise_of
-from features.postures import log_odds, outlines, quantities, sway_of, who_stays
+from features.postures import bodies, log_odds, outlines, quantities, sway_of, who_stays
 from tests.features.test_foreground import HEIGHT, WIDTH, overlap, person_mask
 from tests.features.test_standing import EMPTY, HEIGHTS, N_FRAMES, noisy, standing, with_bush, with_somebody
 
@@ -71,8 +71,9 @@ class TestWhoStays:
 
 class TestSway:
     def test_is_the_mean_of_what_differs_up_to_the_median_beyond_the_usual(self):
-        differences = np.random.default_rng(0).integers(0, 40, (9, 6, 8), dtype=np.uint8)
-        expected = np.minimum(differences, np.median(differences, axis=0)).mean(axis=0)
+        differences = np.random.default_rng(0).integers(0, 40, (10, 6, 8), dtype=np.uint8)
+        medians = np.ceil(np.median(differences, axis=0))
+        expected = np.minimum(differences, medians).mean(axis=0)
         usual = np.median(expected)
         assert np.allclose(sway_of(differences), np.maximum(expected - usual, 0) / (usual + 1), atol=1e-6)
 
@@ -80,6 +81,33 @@ class TestSway:
         differences = np.zeros((9, 6, 8), np.uint8)
         differences[:4, 2:4] = 200
         assert not sway_of(differences).any()
+
+
+class TestBodies:
+    def found(self, size_wh, sway=9.0, inside=0.0):
+        """Of a box whose edge sways, among people of 40 pixels: boxes and outlines at all levels."""
+        picture = np.zeros((HEIGHT, WIDTH), np.float32)
+        cv2.rectangle(picture, (50, 30, *size_wh), sway, 2)
+        picture[picture == 0] = inside
+        return [(box, outline) for box, outline, _ in bodies(picture, np.full_like(picture, 40))]
+
+    @pytest.mark.parametrize(("sway", "n_levels"), [(0.6, 0), (0.8, 1), (1.5, 2), (3.0, 3), (9.0, 4)])
+    def test_are_outlined_at_each_level_that_they_sway_beyond_and_have_no_holes(self, sway, n_levels):
+        found = self.found((14, 36), sway)
+        assert len(found) == n_levels
+        assert all(outline[len(outline) // 2].all() for _, outline in found)
+
+    def test_are_told_from_what_sways_less_around_them(self):
+        assert len(self.found((14, 36), inside=1.0)) == 3
+
+    @pytest.mark.parametrize("size_wh", [(14, 6), (14, 68), (58, 20), (3, 14), (44, 50)])
+    def test_are_neither_low_nor_high_nor_wide_nor_small_nor_large(self, size_wh):
+        assert not self.found(size_wh)
+
+    def test_are_no_single_pixels(self):
+        sway = np.zeros((HEIGHT, WIDTH), np.float32)
+        sway[30:66:3, 50:64:3] = 9
+        assert not list(bodies(sway, np.full_like(sway, 40)))
 
 
 class TestQuantities:
@@ -99,6 +127,13 @@ class TestQuantities:
         frames, sway = np.zeros((8, 6, 2, 3), np.uint8), np.ones((6, 2), np.float32)
         assert quantities(np.ones((6, 2), bool), 18.0, frames, sway, 0.0)[2] == 0
 
+    @pytest.mark.parametrize("number", range(5))
+    def test_odds_rise_with_what_sways_within_its_edge_keeps_still_and_is_slim(self, number):
+        more = np.zeros(5)
+        more[number] = (0.3, 0.3, -0.3, -0.3, -0.3)[number]
+        middle, deviations = postures._MEANS, postures._DEVIATIONS
+        assert log_odds(middle + more * deviations) > log_odds(middle) > log_odds(middle - more * deviations)
+
     def test_odds_are_a_quadratic_form(self):
         values = np.random.default_rng(1).normal(size=5)
         scaled = (values - postures._MEANS) / postures._DEVIATIONS
@@ -115,3 +150,12 @@ def test_outlines_have_the_height_of_a_person_there():
     assert (above, below) == ((slice(20, 30), slice(50, 56)), (slice(80, 90), slice(50, 56)))
     assert (small, large) == (20, 40)
     assert outline.all()
+
+
+def test_outlines_are_joined_as_far_as_the_height_of_a_person_there():
+    pixels = np.zeros((HEIGHT, WIDTH), bool)
+    pixels[[20, 25, 80, 85], 50:56] = True
+    heights = np.where(np.arange(HEIGHT)[:, None] < 60, np.float32(10), np.float32(40)).repeat(WIDTH, axis=1)
+    boxes = [box for box, *_ in outlines(pixels, heights, (0.15, 0.2))]
+    columns = slice(50, 56)
+    assert boxes == [(slice(20, 21), columns), (slice(25, 26), columns), (slice(80, 86), columns)]

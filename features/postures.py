@@ -20,8 +20,9 @@ LEVELS = 0.7, 1.2, 2.0, 4.0
 _FEWEST = 3
 #: Pixels so far apart belong to one body: width and height of a closing, person heights.
 _JOINING = 0.15, 0.2
-#: Outlines of one or two people, or what is seen of them: heights, widths and areas in person heights.
-HEIGHTS, WIDTH, AREAS = (0.3, 1.6), 1.3, (0.05, 0.9)
+#: Outlines of one or two people, or what is seen of them: heights, width and areas in person heights, and the
+#: least width over height; slimmer are poles in a view that shifts.
+HEIGHTS, WIDTH, AREAS, SLIM = (0.3, 1.6), 1.3, (0.05, 0.9), 0.2
 #: How far its edge reaches into an outline, person heights.
 _EDGE = 0.06
 #: What is added to sway, to that at the edge and inside, and to differences in grey levels before logarithms.
@@ -91,7 +92,7 @@ def bodies(
         beyond &= around >= _FEWEST
         for box, outline, tall in outlines(beyond.view(bool), person_height, _JOINING):
             height, width = outline.shape
-            if not (HEIGHTS[0] <= height / tall <= HEIGHTS[1] and width <= WIDTH * tall):
+            if not (HEIGHTS[0] <= height / tall <= HEIGHTS[1] and SLIM * height <= width <= WIDTH * tall):
                 continue
             padded = np.pad(outline, 1).view(np.uint8)
             cv2.floodFill(padded, None, (0, 0), 2)

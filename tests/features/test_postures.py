@@ -68,6 +68,14 @@ class TestWhoStays:
         shaken = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=1) for place in places]
         assert not found(np.stack([noisy(one, rng) for one in shaken])).any()
 
+    def test_is_no_pole_before_a_camera_that_sags(self):
+        """By two pixels in the course of the footage: its edges differ ever more."""
+        rng, image = np.random.default_rng(7), np.full_like(EMPTY, 120)
+        cv2.rectangle(image, (70, 50), (75, 100), (30, 30, 160), -1)
+        places = [np.array([[1, 0, x], [0, 1, x / 2]]) for x in np.linspace(0, 2, N_FRAMES)]
+        sagging = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=1) for place in places]
+        assert not found(np.stack([noisy(one, rng) for one in sagging])).any()
+
 
 class TestSway:
     def test_is_the_mean_of_what_differs_up_to_the_median_beyond_the_usual(self):
@@ -100,8 +108,8 @@ class TestBodies:
     def test_are_told_from_what_sways_less_around_them(self):
         assert len(self.found((14, 36), inside=1.0)) == 3
 
-    @pytest.mark.parametrize("size_wh", [(14, 6), (14, 68), (58, 20), (3, 14), (44, 50)])
-    def test_are_neither_low_nor_high_nor_wide_nor_small_nor_large(self, size_wh):
+    @pytest.mark.parametrize("size_wh", [(14, 6), (14, 68), (58, 20), (3, 14), (44, 50), (4, 36)])
+    def test_are_neither_low_nor_high_nor_wide_nor_small_nor_large_nor_slim(self, size_wh):
         assert not self.found(size_wh)
 
     def test_are_no_single_pixels(self):

@@ -11,6 +11,8 @@ from ..model import EdgeRange, Fullness
 
 #: Share of frames of held-out blocks that the flag for frames outside the training range may leave unmarked.
 USUAL_SHARE = 0.99
+#: Of the spread of fullness, what the rounding of one frame's sum may add, which is not that of many at once.
+_ROUNDING = 1e-9
 #: Columns of `features.changes` that tell the scene's edges, whether they are new or not.
 _EDGES = ".gradients_"
 
@@ -41,7 +43,7 @@ def fullness(
         weights = _weights(rows[train], labels[train], column_weights)
         taught = rows[train] @ weights
         excess.append((rows[test] @ weights - taught.max()) / (np.ptp(taught) or 1.0))
-    margin = max(0.0, np.quantile(np.concatenate(excess), USUAL_SHARE))
+    margin = max(_ROUNDING, np.quantile(np.concatenate(excess), USUAL_SHARE))
     weights = _weights(rows, labels, column_weights)
     values = rows @ weights
     return Fullness(weights, float(values.max() + margin * np.ptp(values)))

@@ -33,6 +33,15 @@ def test_fuller_is_what_exceeds_the_fullest_by_as_much_as_few_unseen_frames_do(f
     assert found.most / found.weights[0] == pytest.approx(2.0 + 0.1 * 2.0)
 
 
+def test_what_was_learnt_from_is_not_fuller_however_its_sum_is_rounded():
+    """Of frames that are alike in all blocks, no margin is left but for that."""
+    rows = np.tile(np.random.default_rng(3).uniform(0, 1e3, (40, 500)), (5, 1))
+    labels = rows.sum(axis=1)
+    found = fullness(rows, labels, FOLDS, None)
+    values = [row @ found.weights for row in rows] + [float(np.sum(row * found.weights)) for row in rows]
+    assert max(values) < found.most < max(values) + 1e-8 * np.ptp(values)
+
+
 def test_what_is_fuller_does_not_depend_on_the_units_of_columns_and_labels(filling):
     rows, labels = filling
     rows = rows + np.random.default_rng(2).normal(0, 0.3, (1000, 2))

@@ -44,7 +44,7 @@ SOMEBODY = 0.7
 
 
 def who_stays(
-    frames: np.ndarray, differences: np.ndarray, threshold: np.ndarray, person_height: np.ndarray
+    frames: np.ndarray, differences: np.ndarray, away: np.ndarray, person_height: np.ndarray
 ) -> np.ndarray:
     """Find who is in one place in most of the frames.
 
@@ -54,8 +54,8 @@ def who_stays(
         Spread over footage, in the order of time.
     differences : (n, H, W) uint8
         The `largest_difference` of each to the empty scene.
-    threshold : (H, W) uint8
-        By how many grey levels a pixel must differ from it to be foreground.
+    away : (n, H, W) uint8
+        1 where it is foreground by that, else 0.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel.
 
@@ -64,10 +64,10 @@ def who_stays(
     (H, W) bool
     """
     sway = sway_of(differences)
-    stays = np.zeros(threshold.shape, bool)
+    stays = np.zeros(sway.shape, bool)
     for box, outline, tall in bodies(sway, person_height):
-        away = (differences[:, *box][:, outline] > threshold[box][outline]).mean()
-        if log_odds(quantities(outline, tall, frames[:, *box], sway[box], away)) >= SOMEBODY:
+        of_body = quantities(outline, tall, frames[:, *box], sway[box], away[:, *box][:, outline].mean())
+        if log_odds(of_body) >= SOMEBODY:
             stays[box] |= outline
     return stays
 
@@ -148,14 +148,17 @@ def quantities(
     reach = max(1, round(_EDGE * tall))
     within = cv2.erode(np.pad(outline, 1).view(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
     inside = within[1:-1, 1:-1].view(bool)
-    parts = [sway[part].mean() if part.any() else 0 for part in (inside, outline & ~inside)]
+    hollow = 0.0
+    if inside.any():
+        parts = [sway[part].mean() + _FAINT_PART for part in (inside, outline & ~inside)]
+        hollow = np.log(parts[0] / parts[1])
     seen = frames[:, outline]
     next_to, later = (_calm_difference(seen, np.roll(seen, -k, axis=0)) for k in (1, len(seen) // 2))
     height, width = outline.shape
     return np.array([
         away,
         np.log(sway[outline].mean() + _FAINT),
-        np.subtract(*np.log(np.array(parts) + _FAINT_PART)) if inside.any() else 0,
+        hollow,
         np.log((next_to + _FAINT_DIFFERENCE) / (later + _FAINT_DIFFERENCE)),
         np.log(width / height),
     ])  # fmt: skip

@@ -71,7 +71,7 @@ def never_at_rest(
     differences = np.stack([largest_difference(frame, image_bgr) for frame in frames])
     away = (differences > threshold).view(np.uint8)
     restless = _restless(away, person_height)
-    standing = who_stays(frames, differences, threshold, person_height)
+    standing = who_stays(frames, differences, away, person_height)
     swaying = np.zeros(threshold.shape, bool)
     for box, outline, tall in outlines(restless, person_height, _JOINING):
         differing = away[:, *box][:, outline].view(bool)

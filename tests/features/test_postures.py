@@ -4,11 +4,19 @@ import pytest
 from sklearn.preprocessing import PolynomialFeatures
 
 from features import postures
-from features.background import median_of
-from features.images import largest_difference, noise_of
+from features.images import largest_difference
 from features.postures import bodies, log_odds, outlines, quantities, sway_of, who_stays
 from tests.features.test_foreground import HEIGHT, WIDTH, overlap, person_mask
-from tests.features.test_standing import EMPTY, HEIGHTS, N_FRAMES, noisy, standing, with_bush, with_somebody
+from tests.features.test_standing import (
+    EMPTY,
+    HEIGHTS,
+    N_FRAMES,
+    learnt,
+    noisy,
+    standing,
+    with_bush,
+    with_somebody,
+)
 
 
 def with_group(feet, contrast=1.0, passers=0):
@@ -27,11 +35,26 @@ def with_group(feet, contrast=1.0, passers=0):
     return np.stack(frames), where > 0.5
 
 
+def with_thing(first, last, background=EMPTY):
+    """A picture with a thing between two corners (x, y)."""
+    image = background.copy()
+    cv2.rectangle(image, first, last, (30, 30, 160), -1)
+    return image
+
+
+def seen_shifted(image, shifts, rng):
+    """Frames of a picture, by so many pixels (x, y) beside its place in each."""
+    places = [np.array([[1, 0, x], [0, 1, y]]) for x, y in shifts]
+    border = cv2.BORDER_REPLICATE
+    shifted = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=border) for place in places]
+    return np.stack([noisy(one, rng) for one in shifted])
+
+
 def found(frames, least=8):
-    image = median_of(frames)
-    threshold = np.clip(3 * noise_of(frames, image), least, 80).astype(np.uint8)
+    """Where somebody stays in frames, in which foreground differs by so many grey levels at the least."""
+    image, threshold = learnt(frames, least)
     differences = np.stack([largest_difference(frame, image) for frame in frames])
-    return who_stays(frames, differences, threshold, HEIGHTS)
+    return who_stays(frames, differences, (differences > threshold).view(np.uint8), HEIGHTS)
 
 
 class TestWhoStays:
@@ -56,25 +79,19 @@ class TestWhoStays:
         assert not found(with_bush(passers=passers)).any()
 
     def test_is_no_box_in_the_noise(self):
-        rng, image = np.random.default_rng(7), EMPTY.copy()
-        cv2.rectangle(image, (70, 60), (84, 100), (30, 30, 160), -1)
+        rng, image = np.random.default_rng(7), with_thing((70, 60), (84, 100))
         frames = np.stack([noisy(image + rng.normal(0, 3), rng) for _ in range(N_FRAMES)])
         assert not found(frames).any()
 
     def test_is_no_box_before_a_camera_that_shakes(self):
-        rng, image = np.random.default_rng(7), EMPTY.copy()
-        cv2.rectangle(image, (70, 60), (84, 100), (30, 30, 160), -1)
-        places = [np.array([[1, 0, x], [0, 1, y]]) for x, y in rng.normal(0, 0.5, (N_FRAMES, 2))]
-        shaken = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=1) for place in places]
-        assert not found(np.stack([noisy(one, rng) for one in shaken])).any()
+        rng, image = np.random.default_rng(7), with_thing((70, 60), (84, 100))
+        assert not found(seen_shifted(image, rng.normal(0, 0.5, (N_FRAMES, 2)), rng)).any()
 
     def test_is_no_pole_before_a_camera_that_sags(self):
         """By two pixels in the course of the footage: its edges differ ever more."""
-        rng, image = np.random.default_rng(7), np.full_like(EMPTY, 120)
-        cv2.rectangle(image, (70, 50), (75, 100), (30, 30, 160), -1)
-        places = [np.array([[1, 0, x], [0, 1, x / 2]]) for x in np.linspace(0, 2, N_FRAMES)]
-        sagging = [cv2.warpAffine(image, place, (WIDTH, HEIGHT), borderMode=1) for place in places]
-        assert not found(np.stack([noisy(one, rng) for one in sagging])).any()
+        image = with_thing((70, 50), (75, 100), background=np.full_like(EMPTY, 120))
+        shifts = np.linspace(0, 2, N_FRAMES)[:, None] * [1, 0.5]
+        assert not found(seen_shifted(image, shifts, np.random.default_rng(7))).any()
 
 
 class TestSway:

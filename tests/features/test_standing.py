@@ -70,10 +70,15 @@ def with_bush(tape=False, passers=0):
     return np.stack(frames)
 
 
+def learnt(frames, least=8):
+    """The empty scene of frames, and by how many grey levels foreground differs from it."""
+    image = median_of(frames)
+    return image, np.clip(3 * noise_of(frames, image), least, 80).astype(np.uint8)
+
+
 def found(frames, person_height=PERSON):
     """Where somebody stands in frames, and the threshold before and after."""
-    image = median_of(frames)
-    threshold = np.clip(3 * noise_of(frames, image), 8, 80).astype(np.uint8)
+    image, threshold = learnt(frames)
     where, raised = never_at_rest(frames, image, threshold, np.full_like(HEIGHTS, person_height))
     return where, threshold, raised
 
@@ -89,8 +94,7 @@ class TestStanding:
     def test_is_joined_by_the_height_of_a_person_there(self):
         """Where people are small at the picture's other end, what is around them is not joined to them."""
         frames, masks = with_somebody(passers=0)
-        image = median_of(frames)
-        threshold = np.clip(3 * noise_of(frames, image), 8, 80).astype(np.uint8)
+        image, threshold = learnt(frames)
         heights = np.where(np.arange(HEIGHT)[:, None] < 40, np.float32(8), HEIGHTS)
         where, _ = never_at_rest(frames, image, threshold, heights)
         assert overlap(where, masks.mean(axis=0) > 0.5) > 0.5

@@ -153,10 +153,10 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.objective_ = solution.objective / (n * samples)
         self.gap_ = solution.gap / solution.objective if solution.gap else 0.0
         self.n_iter_ = solution.iterations
+        self._at_locations = self._coefficients(between)
         self.expansion_ = None
         if self._kernel is not None:
-            coefficients = self._coefficients(self.locations_)
-            self.expansion_ = Expansion(np.arange(X.shape[1]), self._kernel, self._rows, coefficients)
+            self.expansion_ = Expansion(np.arange(X.shape[1]), self._kernel, self._rows, self._at_locations)
         if self.gap_ > self.tol:
             warnings.warn(
                 f"the duality gap is {self.gap_:.1e} of the objective after {self.max_iter} iterations "
@@ -171,13 +171,17 @@ class FunctionalRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         matrix = X if self._kernel is None else self._kernel.matrix(X, self._rows)
-        theta = self.locations_ if locations is None else np.asarray(locations, np.float64)
-        curves = matrix @ self._coefficients(theta)
-        return curves[:, 0] if self._is_flat and locations is None else curves
+        if locations is None:
+            curves = matrix @ self._at_locations
+            return curves[:, 0] if self._is_flat else curves
+        theta = np.asarray(locations, np.float64)
+        return matrix @ self._coefficients(
+            self._output_kernel.matrix(theta[:, None], self.locations_[:, None])
+        )
 
-    def _coefficients(self, theta: np.ndarray) -> np.ndarray:
-        """What each training row's kernel value is multiplied with, to give the curve at `theta`: (n, k)."""
-        between = self._output_kernel.matrix(theta[:, None], self.locations_[:, None])
+    def _coefficients(self, between: np.ndarray) -> np.ndarray:
+        """What each training row's kernel value is multiplied with, to give the curve at places whose output
+        kernel with the locations is `between` (k, m): (n, k)."""
         return self.dual_coef_ @ (between @ self._basis).T / (self.lam * len(self.dual_coef_))
 
     def _loss(self, samples: int):

@@ -1,5 +1,6 @@
 """Forecasts of count curves from files of counts: what is learnt, the back-test, and wrong input."""
 
+import functools
 import json
 import re
 from dataclasses import replace
@@ -59,6 +60,12 @@ def series_of(curves, step_s=3600.0):
     return CountSeries(np.flatnonzero(counted) * step_s, counts[counted], MIDNIGHT)
 
 
+@pytest.fixture
+def _one_tested(monkeypatch):
+    """For what the back-test has no say in."""
+    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 1)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_a_day_that_repeats_is_forecast(tmp_path, suffix):
     path = write(tmp_path / f"a.counts{suffix}", np.tile(WAVE, 6))
@@ -96,11 +103,12 @@ def test_the_place_in_the_week_counts_where_it_helps():
 class TestPlaceThatWasNeverCounted:
     """A shop that is closed on some days of the week, or at some hours of the day, and busy on others."""
 
-    def forecast(self, *closed, days=27, start=MIDNIGHT):
+    @staticmethod
+    @functools.cache
+    def forecast(*closed, days=27):
         curves = np.array([(1 + (day % 7) / 5) * WAVE for day in range(days)])
         curves[[day for day in range(days) if day % 7 in closed]] = np.nan
-        series = series_of(curves)
-        return forecast(replace(series, start=start), steps=24)
+        return forecast(series_of(curves), steps=24)
 
     def report(self, made):
         return "\n".join(forecast_report(made, []))
@@ -121,7 +129,7 @@ class TestPlaceThatWasNeverCounted:
         np.testing.assert_allclose(made.counts, level * WAVE, rtol=0.03)
         assert made.has_interval
         assert f"passed over: {since}, as no earlier week has counts then" in self.report(made)
-        unknown = self.forecast(*closed, days=days, start=None)
+        unknown = replace(made, start=None)
         assert "passed over: " + since[:3] + " from there on, as" in self.report(unknown)
 
     def test_it_is_a_gap_in_the_picture(self, tmp_path, monkeypatch):
@@ -150,11 +158,11 @@ class TestPlaceThatWasNeverCounted:
         assert "place" not in made.settings
 
     def test_hours_have_a_place_too(self):
-        curves = np.tile(WAVE, (5, 1))
+        curves = np.tile(WAVE, (3, 1))
         curves[:, 10:12] = np.nan
         made = forecast(series_of([*curves, WAVE[:10]]), period_s=3600.0 * 2, steps=2)
-        assert made.times_s[0] == 5 * DAY_S + 12 * 3600
-        since = "2 h from Saturday, 2024-03-09 10:00 on"
+        assert made.times_s[0] == 3 * DAY_S + 12 * 3600
+        since = "2 h from Thursday, 2024-03-07 10:00 on"
         assert f"passed over: {since}, as no earlier day has counts then" in self.report(made)
 
     def test_where_but_one_day_of_the_week_is_counted_there_is_no_place(self):
@@ -196,6 +204,7 @@ def test_the_back_test_knows_nothing_of_what_it_predicts():
 def test_settings_are_chosen_by_the_latest_of_many_periods(monkeypatch):
     """Earlier ones that follow another rule have no say; the fit itself takes them all."""
     monkeypatch.setattr("crowdcount.forecast.MOST_TRIED", 20)
+    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 3)
     sizes, told = [], []
     monkeypatch.setattr(
         "crowdcount.forecast._fit_predict",
@@ -203,12 +212,13 @@ def test_settings_are_chosen_by_the_latest_of_many_periods(monkeypatch):
     )
     latest = [level * WAVE for level in levels(21)]
     made = forecast(series_of([WAVE] * 19 + latest), steps=24, show=lambda phase, *_: told.append(phase))
-    assert made.n_tested == 10
-    assert set(sizes) == {16, *range(29, 40)}
-    assert told == [*(f"back-test, period {k} of 10" for k in range(1, 11)), "forecast"]
+    assert made.n_tested == 3
+    assert set(sizes) == {16, *range(36, 40)}
+    assert told == [*(f"back-test, period {k} of 3" for k in range(1, 4)), "forecast"]
     assert _forecast(made.history, None)[1] == _forecast(made.history[-21:], None)[1]
 
 
+@pytest.mark.usefixtures("_one_tested")
 def test_one_broken_day_hardly_moves_the_forecast():
     days = 12
     random = np.random.default_rng(3)
@@ -218,15 +228,15 @@ def test_one_broken_day_hardly_moves_the_forecast():
     assert np.abs(made.counts - WAVE).mean() < 1.5
 
 
-def test_days_that_grow_go_on_beyond_all_that_were_counted(monkeypatch):
-    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 1)
+@pytest.mark.usefixtures("_one_tested")
+def test_days_that_grow_go_on_beyond_all_that_were_counted():
     made = forecast(series_of([(1 + k / 5) * WAVE for k in range(12)]), steps=24)
     assert np.abs(made.counts - 3.4 * WAVE).mean() < 0.3
 
 
-def test_what_follows_from_the_last_period_is_learnt_though_some_are_broken(monkeypatch):
+@pytest.mark.usefixtures("_one_tested")
+def test_what_follows_from_the_last_period_is_learnt_though_some_are_broken():
     """Of quiet and busy days in turn, three are upside down and twice as busy."""
-    monkeypatch.setattr("crowdcount.forecast.TESTED_PERIODS", 1)
     random = np.random.default_rng(3)
     curves = [level * WAVE + random.normal(0, 1, 24) for level in np.tile([0.7, 1.3], 12)]
     for k in (5, 12, 17):
@@ -240,7 +250,7 @@ def test_a_day_unlike_the_others_makes_wider_intervals():
     random = np.random.default_rng(0)
     curves = [WAVE + random.normal(0, 1, 24) for _ in range(14)]
     curves[-1] = 2 * WAVE
-    expected = forecast(series_of(curves[:-1]), steps=24).counts  # in the back-test, too
+    expected = _forecast(np.array(curves[:-1]), None)[0]  # in the back-test, too
     made = forecast(series_of(curves), steps=24)
     assert made.n_tested == 10
     odd = (curves[-1] - expected) / np.sqrt(expected)
@@ -285,6 +295,7 @@ def test_the_hours_in_which_a_place_is_closed_are_not_forecast(first, last):
     assert f"not forecast: {24 - (last - first)} steps in which most" in "\n".join(forecast_report(made, []))
 
 
+@pytest.mark.usefixtures("_one_tested")
 def test_hours_in_which_a_place_is_open_on_few_days_are_not_forecast():
     curves = np.tile(WAVE, (8, 1))
     curves[:, 20:] = np.nan
@@ -301,6 +312,7 @@ def test_steps_shorter_than_the_time_between_counts_are_not_taken_for_closed():
     assert "not forecast" not in "\n".join(forecast_report(made, []))
 
 
+@pytest.mark.usefixtures("_one_tested")
 @pytest.mark.parametrize("per_hour", [[1] * 11 + [60] * 3, [60] * 11 + [1] * 3, [1, 60] * 7])
 def test_days_may_have_counts_at_different_rates(tmp_path, per_hour):
     """Steps between hourly ones are not closed, and an hourly day ends an hour after its last count."""
@@ -378,6 +390,7 @@ def test_what_is_no_setting_is_refused_at_once(wrong):
         forecast(series_of(np.tile(WAVE, (6, 1))), **wrong)
 
 
+@pytest.mark.usefixtures("_one_tested")
 @pytest.mark.parametrize("flag", ["learning", "blank", "frozen"])
 def test_counts_of_frames_that_show_nothing_are_left_out(tmp_path, flag):
     counts, flags = np.tile(WAVE, 8), [()] * 192
@@ -462,6 +475,7 @@ def test_counts_of_two_cameras_are_told_from_recordings_that_overlap(tmp_path):
         load_series([days(0, "first.csv"), days(0.5, "same.csv"), days(9, "later.csv")])
 
 
+@pytest.mark.usefixtures("_one_tested")
 class TestSummerTime:
     """Eight days of which it ends, or begins, on the sixth, in files of an hour or a day."""
 

@@ -216,10 +216,12 @@ def join(job: Job, parts: list[Segment], report: Report) -> int:
         for part in parts:
             path = segment_path(job, part.index)
             try:
-                table = parquet.read_table(path, page_checksum_verification=True)
+                with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                    table = file.read()
             except (OSError, arrow.ArrowException):
                 count(job, part, report)
-                table = parquet.read_table(path)
+                with parquet.ParquetFile(path) as file:
+                    table = file.read()
             report(0, None)
             yield table
 
@@ -231,7 +233,8 @@ def lacks_its_end(job: Job, n_rows: int, frames: int | None, fps: float | None) 
     if frames is None or not is_short(n_rows * job.every, frames):
         return False
     _, parquet = import_parquet()
-    times_s = parquet.read_table(job.result, columns=["time_s"]).column("time_s")
+    with parquet.ParquetFile(job.result) as file:
+        times_s = file.read(["time_s"])["time_s"]
     return is_short(times_s[-1].as_py(), frames / (fps or DEFAULT_FPS))
 
 

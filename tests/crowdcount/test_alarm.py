@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import socket
 import time
 from contextlib import nullcontext
 from dataclasses import astuple, replace
@@ -1096,6 +1097,7 @@ def test_a_stream_that_breaks_off_leaves_the_alarm_blind(
         part = next(sent)
         time.sleep(2 * (part is crowd))
         send_live(part, interval_s=0.01)(connection)
+        connection.shutdown(socket.SHUT_RDWR)
 
     with serving(answer) as port:
         values = []

@@ -55,6 +55,12 @@ def say_nothing(connection):
     pass
 
 
+def wait_for_its_end(connection):
+    """Say no more, until the client leaves."""
+    while connection.recv(65536):
+        pass
+
+
 def send_part(data: bytes, share: float):
     def answer(connection):
         connection.recv(65536)
@@ -186,12 +192,8 @@ def test_rtsp_camera_is_read_to_its_end(serving):
 
 
 def test_rtsp_camera_that_falls_silent(serving):
-    def images():
-        yield from (draw(k) for k in range(20))
-        time.sleep(3)
-
     with (
-        serving(send_rtsp(images(), interval_s=0.01)) as port,
+        serving(send_rtsp([draw(k) for k in range(20)], interval_s=0.01, stays=True)) as port,
         open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=1) as source,
     ):
         read = []
@@ -230,13 +232,14 @@ def test_camera_that_sends_rubbish_for_a_while_has_one_break_and_is_left_in_peac
 
     def answer(connection):
         connected_at.append(time.monotonic())
-        if len(connected_at) in (2, 3, 4):
+        if len(connected_at) in (2, 3):
             connection.recv(65536)
             head = "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=frame\r\n\r\n"
             part = b"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: 3000\r\n\r\n" + bytes(3000)
             connection.sendall(head.encode() + 20 * (part + b"\r\n"))
         else:
             send_live([draw(k) for k in range(20)], interval_s=0.01)(connection)
+        connection.shutdown(socket.SHUT_RDWR)
 
     with (
         serving(answer) as port,
@@ -245,8 +248,8 @@ def test_camera_that_sends_rubbish_for_a_while_has_one_break_and_is_left_in_peac
         frames = list(source.frames(end=Position(frame=41)))
     assert [frame.index for frame in frames if frame.image_bgr is None] == [20]
     assert indices(frames) == list(range(41))
-    assert len(connected_at) >= 5
-    assert np.diff(connected_at).min() > 0.9
+    assert len(connected_at) >= 4
+    assert np.diff(connected_at).min() > 0.5
 
 
 def test_camera_that_stays_away_is_given_up(serving):
@@ -354,7 +357,7 @@ def test_interlaced_stream_that_falls_silent_or_breaks_off(serving):
         requests.append(time.monotonic())
         if len(requests) == 2:
             connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: video/mp2t\r\n\r\n" + 6 * data)
-        time.sleep(3)
+        wait_for_its_end(connection)
 
     with serving(answer) as port:
         url = f"http://127.0.0.1:{port}/"
@@ -398,7 +401,7 @@ def test_still_stream_that_does_not_answer_when_it_is_examined_is_read_as_it_is(
 
     def answer(connection):
         requests.append(None)
-        time.sleep(3) if len(requests) == 2 else still(connection)
+        wait_for_its_end(connection) if len(requests) == 2 else still(connection)
 
     with (
         serving(answer) as port,

@@ -15,7 +15,7 @@ from samples.scenes import preset
 
 
 def test_counting_benchmark_prints_ratio_and_memory(tmp_path):
-    spec = preset("plaza", seed=3, size_wh=(320, 240), n_frames=100, people=4.0)
+    spec = preset("plaza", seed=3, size_wh=(160, 120), n_frames=40, people=4.0)
     clip = write_clip(spec, tmp_path / "a.avi")[0]
     arguments = [str(clip), "--runs", "1", "--frames", "110", "--sampled", "5"]
     held = np.ones(300 * 2**17)  # 300 MiB here are none of the measured process's

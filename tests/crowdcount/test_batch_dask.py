@@ -62,7 +62,7 @@ def started(tmp_path_factory):
 def archive(tmp_path_factory, make_clip, cell_model, street):
     folder = tmp_path_factory.mktemp("archive")
     make_clip(folder / "videos/gate/20240501_080000.avi", 30, seed=1)
-    make_clip(folder / "videos/hall/long.avi", 200, seed=3)
+    make_clip(folder / "videos/hall/long.avi", 150, seed=3)
     (folder / "videos/hall/bad.avi").write_text("no video")
     cell_model.save(folder / "model.npz")
     street.scene.save(folder / "scene.json")

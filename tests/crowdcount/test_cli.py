@@ -614,10 +614,10 @@ class TestBadInput:
         assert 5 < len(rows) < 30
         assert f"ends after {len(rows)} of the" in stderr
 
-    def test_a_recorder_that_paused_has_cut_nothing_off(self, here):
+    def test_a_recorder_that_paused_has_cut_nothing_off(self, run):
         """The file states 25 frames for each second of its pause."""
         for window in ("", "--start 1s", "--end 14s", "--start 13s --end 14s"):
-            code, _, stderr = finished(f"{CLIPS}/paused.mkv {window} -o -")
+            code, _, stderr = run(f"{CLIPS}/paused.mkv {window} -o -")
             assert code == 0
             assert "360 frames as stated" in stderr
             assert "ends after" not in stderr
@@ -641,10 +641,10 @@ class TestBadInput:
         assert "cam2.mjpg is live" in second
         assert only(here) == ["street.counts.csv"]
 
-    def test_a_stream_has_no_labels_and_keeps_its_password(self, here, serving):
+    def test_a_stream_has_no_labels_and_keeps_its_password(self, run, serving):
         for command in ("suggest {}", "train {} --counts ../labels.csv -m n.npz"):
             with serving(send_rtsp([image for image, _ in street(20)], interval_s=0.05)) as port:
-                code, _, stderr = finished(command.format(f"rtsp://me:secret@127.0.0.1:{port}/live"))
+                code, _, stderr = run(command.format(f"rtsp://me:secret@127.0.0.1:{port}/live"))
             assert code == 1
             assert "is a stream; record it first" in error_line(stderr)
             assert "secret" not in stderr

@@ -37,7 +37,7 @@ def test_counting_benchmark_prints_what_directions_cost(tmp_path, monkeypatch):
     monkeypatch.setattr(regressors, "COEF0S", (1.0,))
     monkeypatch.setattr(regressors, "LAMBDAS", (1e-3,))
     monkeypatch.setattr(fitting, "LOCAL_LAMBDAS", (1e-3,))
-    spec = preset("plaza", seed=3, size_wh=(320, 240), n_frames=60, people=4.0, fps=8.0)
+    spec = preset("plaza", seed=3, size_wh=(160, 120), n_frames=60, people=4.0, fps=8.0)
     clip = write_clip(spec, tmp_path / "a.avi")[0]
     dataset = load_dataset(clip, mot=tmp_path / "a.gt.txt", annotated="1-60")
     training = train(dataset, scene=load_scene(tmp_path / "a.scene.json"), directions=True)

@@ -29,6 +29,7 @@ from crowdcount import jobs
 from crowdcount.cli import check_packages, command_line
 from crowdcount.errors import CrowdCountError
 from crowdcount.jobs import plan_counting, source_stem
+from crowdcount.learning import regressors
 from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
@@ -616,8 +617,9 @@ class TestBadInput:
 
     def test_a_recorder_that_paused_has_cut_nothing_off(self, run):
         """The file states 25 frames for each second of its pause."""
+        scene_from((64, 48), None, [(32, 16, 8), (32, 40, 16)]).save("scene.json")
         for window in ("", "--start 1s", "--end 14s", "--start 13s --end 14s"):
-            code, _, stderr = run(f"{CLIPS}/paused.mkv {window} -o -")
+            code, _, stderr = run(f"{CLIPS}/paused.mkv --scene scene.json {window} -o -")
             assert code == 0
             assert "360 frames as stated" in stderr
             assert "ends after" not in stderr
@@ -807,7 +809,8 @@ class TestTrainAndEvaluate:
         assert "all 30 labels are 0, and so would be every count" in stderr
         assert not Path("night.npz").exists()
 
-    def test_pruned_labels_are_listed(self, run):
+    def test_pruned_labels_are_listed(self, run, monkeypatch):
+        monkeypatch.setattr(regressors, "FEW_FEATURES_LAMBDAS", (1e-5, 1e-4, 1e-3))
         rng = np.random.default_rng(1)
         features = rng.random((120, len(UCSD_FEATURES)))
         counts = 20 * features[:, 0] + rng.normal(0, 0.1, 120)
@@ -823,7 +826,7 @@ class TestTrainAndEvaluate:
         assert "(0 to 20 people)" in re.sub(r"(\d)\.\d+", r"\1", lines[0])
         assert kept.startswith("cross-validation on 5 blocks without 1 pruned label: MAE 0.")
         assert of_all.startswith("with all labels: MAE 0.7")
-        assert "MAE 0.09 there (cross-validated without pruned labels)" in describe_model(load_model("m.npz"))
+        assert "MAE 0.08 there (cross-validated without pruned labels)" in describe_model(load_model("m.npz"))
         found = json.loads(run("train features.npz -m m.npz --json")[1])
         assert (found["n"], found["kept"]["n"]) == (120, 119)
         assert kept.endswith(f"bias {found['kept']['bias']:+.3f}")
@@ -845,8 +848,9 @@ class TestAudit:
     AUDIT = "audit ../street.avi --counts wrong.csv --scene ../scene.json --frames 0-29 --cache ../kept"
 
     @pytest.fixture
-    def wrong(self, made, here):
-        """The street's labels, frame 12's far too high."""
+    def wrong(self, made, here, monkeypatch):
+        """The street's labels, frame 12's far too high; few settings are tried."""
+        monkeypatch.setattr(regressors, "LAMBDAS", (1e-4, 1e-3))
         labels = (made / "labels.csv").read_text().splitlines()
         labels[13] = "12,30"
         Path("wrong.csv").write_text("\n".join(labels))
@@ -1047,14 +1051,14 @@ class TestProcess:
     def test_nohup_counts_on_when_the_terminal_closes(self, long_clip, here):
         partial = here / "long.counts.partial.csv"
         ignored = functools.partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
-        with process(f"{long_clip} -m ../model.npz -q", preexec_fn=ignored) as running:
+        with process(f"{long_clip} -m ../model.npz -q --end 500", preexec_fn=ignored) as running:
             deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not partial.exists():
                 time.sleep(0.02)
             running.send_signal(signal.SIGHUP)
             assert running.communicate(timeout=60) == ("", "")
         assert running.returncode == 0
-        assert len(read_counts(here / "long.counts.csv")) == 1500
+        assert len(read_counts(here / "long.counts.csv")) == 500
 
     def test_a_reader_that_has_enough(self, long_clip, here):
         with process(f"{long_clip} -m ../model.npz -o - -q") as running:
@@ -1148,8 +1152,8 @@ class TestProcess:
 
     def test_a_camera_that_goes_on_does_not_break_off(self, here, serving):
         """Of which one frame in ten seconds is counted."""
-        with serving(send_rtsp([image for image, _ in street(160)], 0.05)) as port:
-            code, _, stderr = finished(f"{self.LIVE.format(port, 'a.csv')} --every 200 --end 6s")
+        with serving(send_rtsp([image for image, _ in street(120)], 0.05)) as port:
+            code, _, stderr = finished(f"{self.LIVE.format(port, 'a.csv')} --every 200 --end 4s")
         assert (code, len(read_counts("a.csv"))) == (0, 1)
         assert "broke off" not in stderr
 

@@ -6,7 +6,7 @@ imported where they are used.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from math import comb, factorial, isfinite, sqrt
 from numbers import Real
@@ -220,20 +220,8 @@ class PolynomialMap:
     def size(self) -> int:
         return self.kernel.map_size(self.n_columns)
 
-    @cached_property
-    def _plan(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Per degree 1, 2, …: each monomial's parent in the degree before, its last column, its weight."""
-        plan = []
-        place = {(): 0}
-        for degree in range(1, int(self.kernel.degree) + 1):
-            monomials = list(combinations_with_replacement(range(self.n_columns), degree))
-            parents = np.array([place[monomial[:-1]] for monomial in monomials])
-            factors = np.array([monomial[-1] for monomial in monomials])
-            plan.append((parents, factors, np.array([self._weight(monomial) for monomial in monomials])))
-            place = {monomial: i for i, monomial in enumerate(monomials)}
-        return plan
-
-    def _weight(self, monomial: tuple[int, ...]) -> float:
+    def weight(self, monomial: tuple[int, ...]) -> float:
+        """The weight of a monomial x_i x_j …, by the numbers i <= j <= … of its columns."""
         top = int(self.kernel.degree)
         multinomial = factorial(top) // factorial(top - len(monomial))
         for column in set(monomial):
@@ -252,7 +240,7 @@ class PolynomialMap:
         level = np.ones((1, len(columns)))
         if self.kernel.coef0 > 0:
             yield level, np.array([self.kernel.coef0 ** (top / 2)])
-        for degree, (parents, factors, weights) in enumerate(self._plan, 1):
+        for degree, (parents, factors, weights) in enumerate(_plan(self), 1):
             level = level[parents] * columns_by_row[factors]
             if self.kernel.coef0 > 0 or degree == top:
                 yield level, weights
@@ -289,17 +277,31 @@ class PolynomialMap:
             return None
         constant, linear, square = np.float64(0), np.zeros(d), None
         if self.kernel.coef0 > 0:
-            constant = self._weight(()) * coefficients[0]
+            constant = self.weight(()) * coefficients[0]
             start = 1
         if self.kernel.coef0 > 0 or top == 1:
-            linear = self._weight((0,)) * coefficients[start : start + d]
+            linear = self.weight((0,)) * coefficients[start : start + d]
             start += d
         if top == 2:
             square = np.zeros((d, d))
             above = np.triu_indices(d)
-            weights = np.where(above[0] == above[1], self._weight((0, 0)), self._weight((0, 1)))
+            weights = np.where(above[0] == above[1], self.weight((0, 0)), self.weight((0, 1)))
             square[above] = weights * coefficients[start:]
         return QuadraticForm(constant, linear, square)
+
+
+@lru_cache(maxsize=64)  # a cross-validation takes the same few maps in every fit
+def _plan(polynomial: PolynomialMap) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Per degree 1, 2, …: each monomial's parent in the degree before, its last column, its weight."""
+    plan = []
+    place = {(): 0}
+    for degree in range(1, int(polynomial.kernel.degree) + 1):
+        monomials = list(combinations_with_replacement(range(polynomial.n_columns), degree))
+        parents = np.array([place[monomial[:-1]] for monomial in monomials])
+        factors = np.array([monomial[-1] for monomial in monomials])
+        plan.append((parents, factors, np.array([polynomial.weight(monomial) for monomial in monomials])))
+        place = {monomial: i for i, monomial in enumerate(monomials)}
+    return plan
 
 
 @dataclass(frozen=True, eq=False)

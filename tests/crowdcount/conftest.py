@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from crowdcount.batch.catalogue import results as result_files
 from crowdcount.cli import command_line
+from crowdcount.learning import profile_training, regressors
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.training import Training, train
 from crowdcount.model import CounterModel
@@ -138,9 +139,29 @@ def street(tmp_path_factory) -> Street:
 
 
 @pytest.fixture(scope="session")
-def trained(street) -> Training:
+def of_street(street) -> Training:
     """A counter trained on the street."""
     return train(street.dataset(), scene=street.scene)
+
+
+@pytest.fixture(scope="session")
+def trained(of_street) -> Training:
+    """The same, where a module's tests are of no counter of their own."""
+    return of_street
+
+
+@pytest.fixture(scope="module")
+def few_kernels(of_street):
+    """Training on footage tries the usual kernels and one other: for tests of anything but that choice.
+
+    The counter that all modules share is trained before, with all that training tries.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regressors, "COEF0S", (regressors.USUAL_COEF0,))
+        patch.setattr(regressors, "LAMBDAS", (1e-5, regressors.USUAL_LAMBDA))
+        patch.setattr(profile_training, "COEF0S", profile_training.COEF0S[1:2])
+        patch.setattr(profile_training, "LAMBDAS", profile_training.LAMBDAS[2:3])
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from features.perspective import depth_cells
 
 from .conftest import HEIGHT, LINE, SIZE, WIDTH
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 
 @pytest.fixture(scope="module")
 def dots(street, tmp_path_factory):

@@ -26,6 +26,8 @@ from models import BlockedKFold
 from samples.make import write_clip
 from samples.scenes import preset
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 SIZE = WIDTH, HEIGHT = 200, 160
 LEVEL = scene_from(SIZE, persons=[(100, 60, 40.0), (100, 150, 40.0)])  # people are 40 pixels tall everywhere
 STEEP = scene_from(SIZE, persons=[(100, 40, 15.0), (100, 150, 60.0)])

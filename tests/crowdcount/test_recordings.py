@@ -18,6 +18,8 @@ from crowdcount.learning.reports import training_report
 from crowdcount.learning.training import evaluate, train
 from crowdcount.model import load_model
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 
 @pytest.fixture(scope="module")
 def days(make_street, tmp_path_factory):
@@ -35,8 +37,14 @@ def datasets(days):
 
 
 @pytest.fixture(scope="module")
-def of_two(days, datasets):
-    return train(datasets[:2], scene=days[0].scene)
+def cache(tmp_path_factory):
+    """Where measured features are kept, as many tests learn from the same days and are judged by them."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def of_two(days, datasets, cache):
+    return train(datasets[:2], scene=days[0].scene, cache=cache)
 
 
 def some(dataset, labelled, **changes):
@@ -55,9 +63,15 @@ def on_video(day, path, fps=10.0):
     return load_dataset(path, counts=day.labels)
 
 
-def test_two_days_teach_more_than_each_of_them(days, datasets, of_two):
-    alone = [train(one, scene=days[0].scene).model for one in datasets[:2]]
-    errors = [evaluate(datasets[2], model).metrics.mae for model in (*alone, of_two.model)]
+@pytest.fixture(scope="module")
+def of_monday(days, datasets, cache):
+    return train(datasets[0], scene=days[0].scene, cache=cache)
+
+
+def test_two_days_teach_more_than_each_of_them(days, datasets, of_monday, of_two, cache):
+    of_tuesday = train(datasets[1], scene=days[0].scene, cache=cache)
+    trained = [of_monday, of_tuesday, of_two]
+    errors = [evaluate(datasets[2], one.model, cache=cache).metrics.mae for one in trained]
     assert errors[2] < min(errors[:2])
     assert of_two.metrics.n == 80
     assert of_two.model.scene.line == days[0].scene.line
@@ -77,29 +91,29 @@ def by_night(days, tmp_path_factory):
     return load_dataset(frames, counts=days[2].labels)
 
 
-def test_a_picture_without_colours_is_unlike_those_of_the_day(days, datasets, of_two, by_night, tmp_path):
+def test_a_picture_without_colours_is_unlike_those_of_the_day(datasets, of_two, by_night, cache, tmp_path):
     of_two.model.save(tmp_path / "day.npz")
     model = load_model(tmp_path / "day.npz")
     assert model.needs_colours
     flagged = ["outside_training_range" in row.flags for row in count(by_night.source, model=model)]
     assert all(flagged)
-    assert evaluate(by_night, model).outside == 1
-    assert evaluate(datasets[2], model).outside < 0.5
+    assert evaluate(by_night, model, cache=cache).outside == 1
+    assert evaluate(datasets[2], model, cache=cache).outside < 0.5
 
 
-def test_who_learnt_by_night_too_knows_pictures_without_colours(days, datasets, by_night):
-    model = train([datasets[0], by_night], scene=days[0].scene).model
+def test_who_learnt_by_night_too_knows_pictures_without_colours(days, datasets, by_night, cache):
+    model = train([datasets[0], by_night], scene=days[0].scene, cache=cache).model
     assert not model.needs_colours
-    assert evaluate(by_night, model).outside < 0.5
+    assert evaluate(by_night, model, cache=cache).outside < 0.5
 
 
-def test_a_correction_by_counts_of_the_night_holds_by_night(days, datasets, of_two, by_night):
+def test_a_correction_by_counts_of_the_night_holds_by_night(datasets, of_two, by_night, cache):
     """What it adds there is of no use by day."""
     few = range(0, 40, 4)
     for corrected_on, other in (by_night, datasets[2]), (datasets[2], by_night):
         model = recalibrate(some(corrected_on, few), of_two.model).model
-        assert evaluate(corrected_on, model).outside < 0.5
-        assert evaluate(other, model).outside == 1
+        assert evaluate(corrected_on, model, cache=cache).outside < 0.5
+        assert evaluate(other, model, cache=cache).outside == 1
 
 
 def test_each_is_measured_in_the_scene_of_the_first(days, datasets):
@@ -200,27 +214,29 @@ def test_directions_are_of_columns(days, tmp_path):
         train([chosen[0], videos[1]], scene=days[0].scene, directions=True)
 
 
-def test_a_pruned_label_tells_its_recording(days, datasets):
+def test_a_pruned_label_tells_its_recording(days, datasets, cache):
     wrong = replace(datasets[1], counts=datasets[1].counts + np.where(np.arange(40) == 17, 40.0, 0.0))
-    training = train([datasets[0], wrong], scene=days[0].scene)
+    training = train([datasets[0], wrong], scene=days[0].scene, cache=cache)
     [odd] = [one for one in training.removed if one.label > 30]
     assert (odd.number, odd.recording) == (17, wrong.name)
     assert any(line.endswith(f"  {wrong.name}") for line in training_report(training, "m.npz"))
-    alone = train(wrong, scene=days[0].scene)
+    alone = train(wrong, scene=days[0].scene, cache=cache)
     assert {one.recording for one in alone.removed} == {None}
 
 
-def test_the_model_knows_the_counts_of_each(days, datasets, of_two):
+def test_the_model_knows_the_counts_of_each(datasets, of_monday, of_two, cache):
+    def learnt(model):
+        return [evaluate(one, model, cache=cache).is_learnt for one in datasets]
+
     assert [len(learnt) for learnt in of_two.model.facts["labels"]] == [40, 40]
-    assert [evaluate(one, of_two.model).is_learnt for one in datasets] == [True, True, False]
-    corrected = recalibrate(some(datasets[2], range(10, 30)), of_two.model)
+    assert learnt(of_two.model) == [True, True, False]
+    corrected = recalibrate(some(datasets[2], range(10, 30)), of_two.model, cache=cache)
     assert not corrected.is_learnt
-    again = evaluate(datasets[2], corrected.model, frames=np.arange(10, 30))
+    again = evaluate(datasets[2], corrected.model, frames=np.arange(10, 30), cache=cache)
     assert again.is_learnt
-    assert evaluate(datasets[0], corrected.model).is_learnt
-    alone = train(datasets[0], scene=days[0].scene).model
-    both = recalibrate(datasets[2], alone).model
-    assert [evaluate(one, both).is_learnt for one in datasets] == [True, False, True]
+    assert evaluate(datasets[0], corrected.model, cache=cache).is_learnt
+    both = recalibrate(datasets[2], of_monday.model, cache=cache).model
+    assert learnt(both) == [True, False, True]
 
 
 def test_few_labels_of_each_are_enough(days, datasets):
@@ -241,14 +257,14 @@ def test_progress_is_that_of_all(days, datasets):
     assert told == [(k, 120) for k in range(1, 121)]
 
 
-def test_one_whose_camera_was_knocked_in_the_end_is_learnt_from(days, datasets, tmp_path):
+def test_one_whose_camera_was_knocked_in_the_end_is_learnt_from(days, datasets, cache, tmp_path):
     """Alone and with others: most of it shows the view."""
     for k, image in enumerate(sorted(days[1].frames.iterdir())):
         shown = np.roll(cv2.imread(str(image)), 20 if k >= 30 else 0, axis=1)
         cv2.imwrite(str(tmp_path / image.name), shown)
     knocked = load_dataset(tmp_path, counts=days[1].labels)
     for chosen in ([knocked], [knocked, datasets[2]], [datasets[0], knocked]):
-        assert len(measure_recordings(chosen, scene=days[0].scene)) == len(chosen)
+        assert len(measure_recordings(chosen, scene=days[0].scene, cache=cache)) == len(chosen)
 
 
 #: How the camera is knocked: to each place of the street, 240 x 180 pixels, from that before.
@@ -292,6 +308,12 @@ def knocked(days, scene, tmp_path_factory):
     return tuple(zip(*both, strict=True))
 
 
+@pytest.fixture(scope="module")
+def of_knocked(scene, knocked, cache):
+    """A counter trained on both days."""
+    return train(knocked[0], scene=scene, cache=cache)
+
+
 class TestKnocked:
     """Dots are where the features are: where they were before the camera was knocked."""
 
@@ -308,29 +330,29 @@ class TestKnocked:
         assert (found != inside).sum() < 0.5 * (told != inside).sum()
         assert table.moved is None
 
-    def test_what_is_learnt_holds_in_its_place(self, scene, knocked, days, tmp_path):
+    def test_what_is_learnt_holds_in_its_place(self, scene, knocked, of_knocked, days, cache, tmp_path):
         chosen, _ = knocked
         unmoved, _ = dotted(days[1], tmp_path / "tue.avi", scene, np.zeros(40, bool))
         later, _ = dotted(days[2], tmp_path / "wed.avi", scene, np.zeros(40, bool))
-        models = [train([chosen[0], one], scene=scene) for one in (unmoved, chosen[1])]
+        models = [train([chosen[0], unmoved], scene=scene, cache=cache), of_knocked]
         assert all(one.local is not None for one in models)
-        in_place, moved = (evaluate(later, one.model).metrics.mae for one in models)
+        in_place, moved = (evaluate(later, one.model, cache=cache).metrics.mae for one in models)
         assert moved < 1.3 * in_place + 0.1
 
-    def test_of_footage_that_is_evaluated_people_count_in_the_region(self, scene, knocked):
+    def test_of_footage_that_is_evaluated_people_count_in_the_region(self, scene, knocked, of_knocked, cache):
         """And a model tells that it has learnt from its labels all the same."""
         chosen, places = knocked
-        model = train(chosen, scene=scene).model
-        evaluation = evaluate(chosen[1], model)
+        model = of_knocked.model
+        evaluation = evaluate(chosen[1], model, cache=cache)
         inside = [points_inside(one, scene.roi).sum() for one in places[1]]
         assert np.mean(evaluation.labels == inside) > 0.8 > np.mean(chosen[1].counts == inside)
         assert evaluation.is_learnt
         assert evaluation.metrics.mae < 0.5
-        corrected = recalibrate(chosen[1], model)
+        corrected = recalibrate(chosen[1], model, cache=cache)
         assert corrected.before.mae == evaluation.metrics.mae
-        assert evaluate(chosen[1], corrected.model).is_learnt
+        assert evaluate(chosen[1], corrected.model, cache=cache).is_learnt
 
-    def test_a_pruned_label_is_told_as_it_was_counted_in_its_place(self, scene, knocked):
+    def test_a_pruned_label_is_told_as_it_was_counted_in_its_place(self, scene, knocked, cache):
         """Which no frame need have where it was labelled."""
         chosen, _ = knocked
         beyond = np.column_stack([np.linspace(60, 180, 13), np.full(13, 157)])  # in place, 9 pixels lower
@@ -338,7 +360,7 @@ class TestKnocked:
         points[20] = np.vstack([points[20], beyond, beyond[:9] - (0, 60)])
         counts[20] += 22
         odd = replace(chosen[1], points=tuple(points), counts=counts)
-        training = train([chosen[0], odd], scene=scene)
+        training = train([chosen[0], odd], scene=scene, cache=cache)
         [label] = [one for one in training.removed if one.number == 20 and one.recording == odd.name]
         assert label.label < counts[20] - 8
         most = max([*chosen[0].counts, *chosen[1].counts]) + 2

@@ -15,6 +15,8 @@ from crowdcount.learning.suggestion import chosen_rows, suggest
 from crowdcount.video import open_source
 from samples.make import main as make_clip
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 
 def run(*arguments):
     return CliRunner().invoke(command_line, [str(one) for one in arguments])

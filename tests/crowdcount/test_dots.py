@@ -59,21 +59,28 @@ def test_they_tell_where_people_are(street, dots, tmp_path):
     assert errors["distance"] < errors["baseline"]
 
 
-@pytest.mark.parametrize("command", ["evaluate", "recalibrate"])
-def test_people_count_in_the_region_that_the_model_knows(street, dots, tmp_path, command):
-    """Without a scene file a model counts in its own region, and so do the dots."""
+@pytest.fixture(scope="module")
+def of_left_half(street, dots, few_kernels, tmp_path_factory):
+    """A folder of a scene file, left.json, of the street's left half, and a model trained in it, m.npz."""
+    folder = tmp_path_factory.mktemp("left")
     left = [[(0, 0), (WIDTH / 2, 0), (WIDTH / 2, HEIGHT - 1), (0, HEIGHT - 1)]]
     persons = [(WIDTH / 2, row, LINE[0] * row + LINE[1]) for row in (60.0, 180.0)]
-    scene_from(SIZE, left, persons).save(tmp_path / "left.json")
-    labelled = street.frames, "--counts", dots
-    run("train", *labelled, "--scene", tmp_path / "left.json", "-m", tmp_path / "m.npz")
-    end = (*labelled, "--json")
+    scene_from(SIZE, left, persons).save(folder / "left.json")
+    options = "--scene", folder / "left.json", "-m", folder / "m.npz"
+    run("train", street.frames, "--counts", dots, *options)
+    return folder
+
+
+@pytest.mark.parametrize("command", ["evaluate", "recalibrate"])
+def test_people_count_in_the_region_that_the_model_knows(street, dots, of_left_half, tmp_path, command):
+    """Without a scene file a model counts in its own region, and so do the dots."""
+    end = (street.frames, "--counts", dots, "--json")
     if command == "evaluate":
-        end += ("-m", tmp_path / "m.npz")
+        end += ("-m", of_left_half / "m.npz")
     else:
-        end = (tmp_path / "m.npz", *end, "-o", tmp_path / "new.npz")
+        end = (of_left_half / "m.npz", *end, "-o", tmp_path / "new.npz")
     alone = json.loads(run(command, *end))
-    with_file = json.loads(run(command, *end, "--scene", tmp_path / "left.json"))
+    with_file = json.loads(run(command, *end, "--scene", of_left_half / "left.json"))
     alone, with_file = (one.get("before", one) for one in (alone, with_file))
     assert alone["bias"] == pytest.approx(with_file["bias"])
     assert abs(alone["bias"]) < 0.5 < np.mean(street.counts) / 3

@@ -127,7 +127,7 @@ def test_a_wrong_count_is_left_out_and_named(trained, street, drifted, tmp_path)
 
 def test_another_view_is_told(trained, street, tmp_path, turned_away):
     """A model of one camera, corrected on another, would pass for one of that."""
-    assert not recalibrate(street.dataset(), trained.model).camera_moved
+    assert not recalibrate(street.dataset(), trained.model, frames="0-19").camera_moved
     for path in street.frames.iterdir():
         cv2.imwrite(str(tmp_path / path.name), turned_away(cv2.imread(str(path))))
     found = recalibrate(replace(street.dataset(), source=tmp_path), trained.model)
@@ -321,7 +321,8 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     counted = [row.count for row in count("clip.mp4")]
     rows = [f"{k},{round(1.5 * counted[k]) + 2}\n" for k in range(5, len(counted), 10)]
     (tmp_path / "few.csv").write_text("frame,count\n" + "".join(rows))
-    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-q")
+    given = ("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "--cache", "cache")
+    result = run(*given, "-q")
     assert result.exit_code == 0, result.output
     assert f"bundled.recalibrated.npz: corrected by {len(rows)} counts" in result.stdout
     for said in ("count' = ", "before: MAE", "after (each count by the others alone): MAE", "half width"):
@@ -334,13 +335,13 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     correction = load_model("bundled.recalibrated.npz").facts["recalibration"]
     expected = correction["offset"] + correction["scale"] * np.array(counted)
     np.testing.assert_allclose(corrected, np.maximum(expected, 0), atol=1e-3)
-    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "--json", "-q")
+    result = run(*given, "-o", "b.npz", "--json", "-q")
     content = json.loads(result.stdout)
     assert content["model"] == "b.npz"
     assert content["after"]["n"] == content["before"]["n"] == len(rows)
     assert content["offset"] == correction["offset"]
     (tmp_path / "few.csv").write_text("frame,count\n" + "".join(f"{k},{k % 3}\n" for k in range(20, 28)))
-    result = run("recalibrate", "bundled", "clip.mp4", "--counts", "few.csv", "-o", "b.npz", "-q")
+    result = run(*given, "-o", "b.npz", "-q")
     assert "the labels lie within 25% of the footage: correction and interval may not hold" in result.stdout
 
 
@@ -352,15 +353,15 @@ def test_what_share_of_the_footage_has_counts_is_not_told_by_the_length_that_it_
     assert not found.is_local
 
 
-def test_too_few_labels_and_counts_for_an_interval(street, drifted, tmp_path, monkeypatch):
+def test_too_few_labels_and_counts_for_an_interval(street, drifted, few_kernels, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     street.scene.save("scene.npz")
     options = ("--counts", street.labels, "--scene", "scene.npz", "--level", 0.999)
     result = run("train", street.frames, "-m", "wide.npz", *options)
     assert "no interval: 60 labels cannot promise 99.9%; label more frames, or choose" in result.stdout
-    result = run("recalibrate", "wide.npz", street.frames, "--counts", drifted, "--json")
-    assert json.loads(result.stdout)["quantile"] is None
-    result = run("recalibrate", "wide.npz", street.frames, "--counts", drifted)
+    again = ("recalibrate", "wide.npz", street.frames, "--counts", drifted, "--cache", "cache")
+    assert json.loads(run(*again, "--json").stdout)["quantile"] is None
+    result = run(*again)
     assert "10 counts can promise an interval for 91% of the frames at most, not for 99.9%" in result.stdout
 
 

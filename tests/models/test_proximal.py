@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
@@ -16,6 +16,7 @@ LOSSES = [
     InsensitiveLoss(0.7, 2),
     InsensitiveLoss(0.7, 1),
 ]
+FEW = settings(max_examples=30)  # each has twelve numbers, and each loss is tried with them
 ROWS = arrays(np.float64, (3, 4), elements=st.floats(-3, 3, width=32))
 
 
@@ -25,6 +26,7 @@ def within(loss, rows):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@FEW
 @given(rows=ROWS, others=ROWS, step=st.floats(0.01, 5))
 def test_the_prox_is_where_the_distance_is_least(loss, rows, others, step):
     nearest = loss.prox(rows, step)
@@ -38,6 +40,7 @@ def test_the_prox_is_where_the_distance_is_least(loss, rows, others, step):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@FEW
 @given(rows=ROWS, others=ROWS)
 def test_the_loss_is_the_conjugate_of_the_dual_loss(loss, rows, others):
     value = loss_value(loss, rows)
@@ -48,6 +51,7 @@ def test_the_loss_is_the_conjugate_of_the_dual_loss(loss, rows, others):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@FEW
 @given(rows=ROWS)
 def test_the_loss_is_the_infimal_convolution(loss, rows):
     """Propositions 3.2 and 4.2: the projections that attain the infimum are written out."""
@@ -65,6 +69,7 @@ def test_the_loss_is_the_infimal_convolution(loss, rows):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@FEW
 @given(rows=ROWS, step=st.floats(0, 1e3))
 def test_a_row_of_zeros_stays(loss, rows, step):
     rows[0] = 0

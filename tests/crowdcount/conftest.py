@@ -152,9 +152,10 @@ def trained(of_street) -> Training:
 
 @pytest.fixture(scope="module")
 def few_kernels(of_street):
-    """Training on footage tries the usual kernels and one other: for tests of anything but that choice.
+    """Training on footage tries the usual kernels and one other: for modules that do not test that choice.
 
-    The counter that all modules share is trained before, with all that training tries.
+    It stays so for the rest of the module, whichever test asked for it. The counter that all modules
+    share is trained before, with all that training tries.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(regressors, "COEF0S", (regressors.USUAL_COEF0,))

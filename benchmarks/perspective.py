@@ -224,8 +224,10 @@ def _counted(footage, scene, model):
     """Counts and the ends of their intervals."""
     pipeline = make_pipeline(model, scene, footage.rate)
     pipeline.learn(footage.frames)
-    counts = model.predict(np.stack([pipeline.measure(frame).features for frame in footage.frames]))
-    return counts, np.array([model.interval(count, scene) for count in counts])
+    measured = [pipeline.measure(frame) for frame in footage.frames]
+    counts = model.predict(np.stack([one.features for one in measured]))
+    seen = zip(counts, measured, strict=True)
+    return counts, np.array([model.interval(count, scene, one.least_contrast) for count, one in seen])
 
 
 def _judged(counts, ends, labels) -> tuple[float, float]:
@@ -259,16 +261,18 @@ def real(name: str, model: CounterModel) -> Result:
         heights = np.interp(heads[:, 1], np.maximum.accumulate(rows - 0.45 * by_row), by_row)
         feet = heads[:, 1] + 0.95 * heights
     found = evaluate(dataset, model, frames=frames, scene=scene)
-    ends = np.array([model.interval(count, scene) for count in found.predictions])
-    mae, inside = _judged(found.predictions, ends, found.labels)
     mae_true = inside_true = np.nan
     if own is not None:
         known = evaluate(dataset, model, frames=frames)
-        ends = np.array([model.interval(count, own) for count in known.predictions])
-        mae_true, inside_true = _judged(known.predictions, ends, known.labels)
-    error = height_error(scene, feet, heights)
+        mae_true, inside_true = known.metrics.mae, known.coverage
     return Result(
-        scene.height_reliability, error, float(found.labels.mean()), mae, mae_true, inside, inside_true
+        scene.height_reliability,
+        height_error(scene, feet, heights),
+        float(found.labels.mean()),
+        found.metrics.mae,
+        mae_true,
+        found.coverage,
+        inside_true,
     )
 
 

@@ -43,6 +43,7 @@ class _Estimate(NamedTuple):
     mask: np.ndarray | None = None
     features: np.ndarray | None = None
     moved: np.ndarray | None = None
+    least_contrast: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,15 +231,16 @@ class Counting:
         is_unlike = self.model.needs_colours and measured.is_recoloured
         if is_unlike or not self.is_models_scene or self.model.is_outside(features, counts)[0]:
             flags += ("outside_training_range",)
-        return _Estimate(frame, numbers, flags, measured.mask, features, measured.moved)
+        seen = measured.mask, features, measured.moved, measured.least_contrast
+        return _Estimate(frame, numbers, flags, *seen)
 
     def _count(self, estimate: _Estimate, near: Sequence[_Estimate]) -> CountedFrame:
-        frame, numbers, flags, mask, features, moved = estimate
+        frame, numbers, flags, mask, features, moved, least_contrast = estimate
         if features is None:
             row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, flags, *numbers[1:])
             return CountedFrame(frame, row, None, moved=moved)
         count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
-        low, high = self.model.interval(count, self.scene)
+        low, high = self.model.interval(count, self.scene, least_contrast)
         if count and self.model.trusts_heights and self.scene.has_doubtful_heights:
             flags += ("uncertain_height",)
         row = FrameCount(frame.index, frame.time_s, count, low, high, flags, *directed)

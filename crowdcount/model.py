@@ -28,6 +28,9 @@ NO_PROFILE = "the model knows no density over depth; train one with --target pro
 #: Standard deviation of the logarithm of the factor by which a model for any scene counts too many or too few
 #: throughout a scene that it has not seen (docs/decisions/2026-11-26-intervals.md).
 SCENE_UNCERTAINTY = 0.2
+#: Where pixels must differ by a larger share of their brightness to be foreground, as by night, people are
+#: missed: that logarithm is as much larger (docs/decisions/2026-11-28-nights.md).
+CLEAR_CONTRAST = 0.14
 #: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion
 #: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
 #: heights, before the factor above was allowed for (docs/decisions/2026-11-22-person-height.md).
@@ -51,10 +54,19 @@ _FRAME_PARTS = ("examples", "prototypes")
 _Z = 1.645
 
 
-def doubt_in_scene(height_reliability: float) -> float:
-    """`count_interval`'s doubt of 90 % for a model for any scene; reliability of person heights, 0 to 1."""
-    spread = np.hypot(SCENE_UNCERTAINTY, 2 * HEIGHT_UNCERTAINTY * (1 - height_reliability))
-    return _Z * float(spread)
+def doubt_in_scene(height_reliability: float, least_contrast: float = 0.0) -> float:
+    """`count_interval`'s doubt of 90 % for a model for any scene.
+
+    Parameters
+    ----------
+    height_reliability : float
+        Of person heights, 0 to 1.
+    least_contrast : float
+        See `Measurement`.
+    """
+    of_height = 2 * HEIGHT_UNCERTAINTY * (1 - height_reliability)
+    of_contrast = np.log(max(1.0, least_contrast / CLEAR_CONTRAST))
+    return _Z * float(np.linalg.norm([SCENE_UNCERTAINTY, of_height, of_contrast]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,13 +420,14 @@ class CounterModel:
         model that counts in any scene and was not recalibrated in one."""
         return self.per_cell and self.scene is None
 
-    def interval(self, count: float, scene: Scene) -> tuple[float, float]:
-        """Lower and upper end for a count in a scene.
+    def interval(self, count: float, scene: Scene, least_contrast: float = 0.0) -> tuple[float, float]:
+        """Lower and upper end for a count in a scene, in a frame of a `Measurement.least_contrast`.
 
         A model that counts in any scene, and was not recalibrated in this one, may count by some factor too
-        many or too few there throughout; and it trusts the person heights, with whose square counts go.
+        many or too few there throughout, more so where people hardly stand out; and it trusts the person
+        heights, with whose square counts go.
         """
-        doubt = doubt_in_scene(scene.height_reliability) if self.trusts_heights else 0.0
+        doubt = doubt_in_scene(scene.height_reliability, least_contrast) if self.trusts_heights else 0.0
         low, high = count_interval(np.float64(count), self.quantile, doubt)
         return float(low), float(high)
 

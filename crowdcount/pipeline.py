@@ -82,6 +82,8 @@ class Measurement:
         width and height; None where the frame is not shifted back.
     is_recoloured : bool
         See `Segmenter.is_recoloured`.
+    least_contrast : float
+        See `MedianBackground.least_contrast`.
     """
 
     features: np.ndarray
@@ -90,6 +92,7 @@ class Measurement:
     directed: np.ndarray | None = None
     moved: np.ndarray | None = None
     is_recoloured: bool = False
+    least_contrast: float = 0.0
 
 
 def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
@@ -257,7 +260,8 @@ class Pipeline:
             flags = tuple(flag for flag in flags if flag != "camera_moved")
         mask = self._segmenter.as_seen(figures.mask)
         directed = self._directed(grey, figures.mask)
-        seen = self._segmenter.moved, self._segmenter.is_recoloured
+        segmenter = self._segmenter
+        seen = segmenter.moved, segmenter.is_recoloured, segmenter.least_contrast
         return Measurement(measured, mask, flags, directed, *seen)
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:

@@ -59,6 +59,8 @@ _NEIGHBOURS = np.ones((3, 3), np.uint8)
 _BEYOND_WHITE = 5 * 255
 #: The threshold where nothing is foreground.
 _ANYTHING = 255
+#: Of so many rows and columns one is looked at to tell how clearly people stand out.
+_EACH = 4
 #: Half a window: frames that are kept between one learning and the next.
 _HALF = LEARNING_FRAMES // 2
 #: Pixels whose frames are compared at a time: what is computed for them takes little memory.
@@ -157,6 +159,9 @@ class MedianBackground:
         light.
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
+    least_contrast : float
+        By what share of its brightness half of the scene must differ, or more, to be foreground, in the light
+        in which a frame was segmented last; 0 before.
     """
 
     def __init__(
@@ -170,7 +175,7 @@ class MedianBackground:
         self._window_step = window_step(rate)
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.empty = self.known = self.meter = self._steadier = None
-        self.n_frames = 0
+        self.n_frames, self.least_contrast = 0, 0.0
 
     def steadied(self, frames: np.ndarray) -> np.ndarray:
         """Frames (n, H, W, 3) uint8 to learn from, each in the place of those that were the first."""
@@ -318,6 +323,9 @@ class MedianBackground:
             threshold = self._widened(light.excess_noise)
             limits = self._limits_at(threshold)
         self._lit, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
+        some = slice(None, None, _EACH), slice(None, None, _EACH)
+        brightness = cv2.cvtColor(self._lit[some], cv2.COLOR_BGR2GRAY)
+        self.least_contrast = float(np.median(threshold[some] / np.maximum(brightness, 1.0)))
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
         # what is brighter than white is seen as white, give or take
         self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most

@@ -156,6 +156,11 @@ class Segmenter:
         return self._is_learnt_recoloured != self._light.is_recoloured
 
     @property
+    def least_contrast(self) -> float:
+        """See `MedianBackground.least_contrast`."""
+        return self._model.least_contrast
+
+    @property
     def first(self) -> EmptyScene | None:
         """The empty scene as first learnt, if not of one moment; the camera may have been moved since."""
         return self._first or self.empty

@@ -84,6 +84,8 @@ class FeatureTable:
         `Measurement.moved` of each frame, NaN in its place; None for ready-made features.
     recoloured : (n,) bool or None
         `Measurement.is_recoloured` of each frame; None for ready-made features.
+    least_contrast : (n,) float64 or None
+        `Measurement.least_contrast` of each frame; None for ready-made features.
     """
 
     rows: np.ndarray
@@ -103,6 +105,7 @@ class FeatureTable:
     camera_moved: bool = False
     moved: np.ndarray | None = None
     recoloured: np.ndarray | None = None
+    least_contrast: np.ndarray | None = None
 
     def labels_of(self, dataset: Dataset) -> Dataset:
         """The data set that was measured, with dots and boxes where the features are."""
@@ -138,6 +141,7 @@ class FeatureTable:
             estimated=at(self.estimated),
             moved=at(self.moved),
             recoloured=at(self.recoloured),
+            least_contrast=at(self.least_contrast),
             directed=None,
             copies=None,
         )
@@ -281,6 +285,7 @@ def measure(
         estimated=arrays["estimated"],
         moved=arrays["moved"],
         recoloured=arrays["recoloured"],
+        least_contrast=arrays["least_contrast"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -362,9 +367,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), which of them were `estimated`
     (n,) bool, not taken from the one before, where the camera was `moved` (n, 3, 3) to, NaN in its place, and
-    which are `recoloured` (n,) bool; where they are measured, those of both directions, `directed` (n, 2,
-    n_regions, n), NaN where unknown; and the `copies` (k, n_regions, n_quantities) of the rows that are
-    `copied`, (n,) bool, their numbers in `copied` (k,).
+    which are `recoloured` (n,) bool, and their `least_contrast` (n,); where they are measured, those of both
+    directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
+    n_quantities) of the rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
@@ -400,8 +405,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     n_of_other_shape += int(wanted[frame.index])
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
-                    seen = (measured.moved, measured.is_recoloured, measured.features, measured.directed)
-                    found.append((frame.index, frame.time_s, is_due, *seen))
+                    seen = measured.moved, measured.is_recoloured, measured.least_contrast
+                    shown = measured.features, measured.directed
+                    found.append((frame.index, frame.time_s, is_due, *seen, *shown))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
                     copies[frame.index] = pipeline.measure_again(sharpness)
@@ -412,13 +418,14 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     if not found:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
-    rows, times_s, estimated, moved, recoloured, features, directed = zip(*found, strict=True)
+    rows, times_s, estimated, moved, recoloured, contrast, features, directed = zip(*found, strict=True)
     arrays = {
         "rows": np.array(rows, np.int64),
         "times_s": np.array(times_s),
         "estimated": np.array(estimated),
         "moved": stacked(moved),
         "recoloured": np.array(recoloured, bool),
+        "least_contrast": np.array(contrast),
         "features": np.stack(features),
     }
     known = next((one for one in directed if one is not None), None)

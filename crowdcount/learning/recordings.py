@@ -136,7 +136,7 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
         features = np.vstack([part.features for part in parts])
         recoloured = np.concatenate([part.recoloured for part in parts])
         rows = {"rows": np.concatenate(places), "features": features, "recoloured": recoloured}
-        unknown = dict.fromkeys(("times_s", "estimated", "moved", "directed", "copies"))
+        unknown = dict.fromkeys(("times_s", "estimated", "moved", "least_contrast", "directed", "copies"))
         return replace(parts[0], **rows, **unknown)
 
     table = of_all(tables)

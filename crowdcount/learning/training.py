@@ -384,7 +384,9 @@ def evaluate(
     )
     seen = table.labels_of(dataset)
     labels = seen.counts[table.rows]
-    intervals = np.array([model.interval(count, table.scene) for count in predictions])
+    contrasts = np.zeros(len(labels)) if table.least_contrast is None else table.least_contrast
+    seen_so = zip(predictions, contrasts, strict=True)
+    intervals = np.array([model.interval(count, table.scene, contrast) for count, contrast in seen_so])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
     is_models_scene = model.is_for(table.scene)
     return Evaluation(

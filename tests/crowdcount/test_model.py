@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.errors import ModelError, OutputError
 from crowdcount.model import (
+    CLEAR_CONTRAST,
     SCENE_UNCERTAINTY,
     VERSION,
     CounterModel,
@@ -207,6 +208,19 @@ class TestPrediction:
         assert 10 / low == pytest.approx(high / 10)
         assert high == pytest.approx(10 * np.exp(doubt_in_scene(0.2)))
         assert doubt_in_scene(1.0) == pytest.approx(1.645 * SCENE_UNCERTAINTY)
+
+    def test_a_model_for_any_scene_may_err_more_where_people_hardly_stand_out(self, small):
+        anywhere = replace(small, per_cell=True, scene=None)
+        usual = doubt_in_scene(1.0)
+        assert doubt_in_scene(1.0, CLEAR_CONTRAST) == usual
+        assert doubt_in_scene(1.0, 2 * CLEAR_CONTRAST) == pytest.approx(np.hypot(usual, 1.645 * np.log(2)))
+        scene = replace(small.scene, height_reliability=1.0)
+        low, high = anywhere.interval(10.0, scene)
+        assert anywhere.interval(10.0, scene, CLEAR_CONTRAST) == (low, high)
+        low_by_night, high_by_night = anywhere.interval(10.0, scene, 0.3)
+        assert (low_by_night < low, high_by_night > high) == (True, True)
+        own = small.interval(10.0, scene)  # it learnt how people stand out there
+        assert small.interval(10.0, scene, 0.3) == own
 
     def test_half_width_is_that_of_the_interval_in_units_of_the_scale(self, small):
         counts = np.array([0.0, 4.0, 9.0])

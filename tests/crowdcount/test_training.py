@@ -12,6 +12,7 @@ import pytest
 
 import benchmarks
 from crowdcount import profile, scene
+from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import cache, fitting, measuring, regressors
 from crowdcount.learning.audit import audit_labels
@@ -740,6 +741,16 @@ class TestEvaluate:
         assert evaluation.camera_moved
         assert not evaluation.is_learnt
         assert "another view" in evaluation_report(evaluation)[-1]
+
+    def test_intervals_are_those_of_counting_by_night_too(self, make_street, cell_model, tmp_path):
+        street = make_street(tmp_path / "night", n_frames=30, lights=0.3)
+        with open_counting(street.frames, model=cell_model, scene=street.scene) as counting:
+            rows = [item.row for item in counting.frames()]
+        highest = np.array([row.high for row in rows])
+        by_day = np.array([cell_model.interval(row.count, street.scene)[1] for row in rows])
+        assert (highest > by_day).sum() > 20  # of nobody they are as narrow
+        between = replace(street.dataset(), counts=(highest + by_day) / 2)
+        assert evaluate(between, cell_model, scene=street.scene).coverage == 1
 
     def test_tells_that_the_scene_is_another_than_the_model_learnt_in(self, street, trained):
         own = trained.model.scene

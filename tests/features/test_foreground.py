@@ -472,6 +472,26 @@ class TestResuming:
         np.testing.assert_array_equal(part.reference_bgr, whole.reference_bgr)
 
 
+class TestLeastContrast:
+    def test_is_the_threshold_as_a_share_of_the_brightness(self, empty_scene):
+        assert Segmenter(10, ROI).least_contrast == 0
+        segmenter, _ = empty_scene(10)
+        brightness = cv2.cvtColor(segmenter.reference_bgr, cv2.COLOR_BGR2GRAY)
+        expected = np.median(segmenter.empty.threshold / brightness)
+        assert segmenter.least_contrast == pytest.approx(expected, rel=0.1)
+        assert 0.05 < expected < 0.2
+
+    @pytest.mark.parametrize(("gain", "noise", "times"), [(0.6, 0.0, (1.5, 1.8)), (1.0, 12.0, (1.5, 6.0))])
+    def test_grows_as_it_gets_dark_and_noisy(self, empty_scene, gain, noise, times):
+        segmenter, camera = empty_scene(10)
+        by_day, random = segmenter.least_contrast, np.random.default_rng(0)
+        for share in np.linspace(0, 1, 80):
+            frame = camera(gain=1 + share * (gain - 1))
+            frame = frame + random.normal(0, share * noise, frame.shape)
+            segmenter.apply(np.clip(frame, 0, 255).astype(np.uint8))
+        assert times[0] < segmenter.least_contrast / by_day < times[1]
+
+
 class TestLight:
     @both_rates
     @pytest.mark.parametrize("where", ["everywhere", "left to right", "a corner"])

@@ -32,7 +32,9 @@ _HOMES = {
     "CountMetrics": "validation",
     "count_metrics": "validation",
     "fold_outputs": "validation",
+    "local_predictors": "local_counts",
     "out_of_fold": "validation",
+    "out_of_fold_each": "validation",
 }
 
 __all__ = list(_HOMES)

@@ -5,6 +5,7 @@ Source: J. Cavazza and V. Murino, "Active Regression with Adaptive Huber Loss" (
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate, pairwise
 from numbers import Real
 
@@ -15,11 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .graphs import neighbor_laplacian
-from .kernels import DUAL_ROWS, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
+from .kernels import DUAL_ROWS, Expansion, Kernel, LandmarkMap, NumericalMap, PolynomialMap, evaluate
 from .labels import check_labels, check_rows
 from .objective import FeatureRows, Manifold, Minimizer, Objective
 from .parameters import check_integers, check_numbers
 from .pruning import Refinements, refine
+from .reuse import reused
 
 CERTIFIED = 1e-8  # what `optimality_` promises
 GRAPH_ROWS = 20_000  # rows that carry the manifold term at most
@@ -35,6 +37,72 @@ class _View:
     kernel: Kernel
     weight: float
     laplacian: sparse.csr_array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _DualRows:
+    """Rows in the kernels' numerical features: what a fit by kernel matrices needs, whatever lam is.
+
+    Attributes
+    ----------
+    columns : list of (n, d) float64
+        Each view's.
+    kernels : list of Kernel
+    weights : list of float or None
+        c where the views' kernels are merged in one, sum_a (c^a)^2 k^a; else None.
+    maps : tuple of NumericalMap
+        One, or one per view.
+    places : list of slice
+        Their features.
+    labelled : FeatureRows
+        All features of the labelled rows, which are the first ones.
+    features : (n, size) float64
+    """
+
+    columns: list[np.ndarray]
+    kernels: list[Kernel]
+    weights: list[float] | None
+    maps: tuple[NumericalMap, ...]
+    places: list[slice]
+    labelled: FeatureRows
+    features: np.ndarray
+
+    @classmethod
+    def factor(
+        cls, columns: list[np.ndarray], kernels: list[Kernel], weights: list[float] | None, n_labels: int
+    ) -> "_DualRows":
+        # a copy, for the product of an array with itself is rounded otherwise
+        matrices = (kernel.matrix(view, view.copy()) for kernel, view in zip(kernels, columns, strict=True))
+        if weights is not None:
+            matrices = [sum(c**2 * matrix for c, matrix in zip(weights, matrices, strict=True))]
+        maps, parts = zip(*(NumericalMap.factor(matrix) for matrix in matrices), strict=True)
+        features = np.hstack(parts)
+        labelled = FeatureRows(n_labels, features.shape[1], features[:n_labels])
+        places = _slices([part.shape[1] for part in parts])
+        return cls(columns, kernels, weights, maps, places, labelled, features)
+
+    def part(self, a: int) -> tuple[NumericalMap, slice]:
+        """The map of view a and the places of its features."""
+        a = a if self.weights is None else 0
+        return self.maps[a], self.places[a]
+
+    @cached_property
+    def _values(self) -> list[np.ndarray]:
+        """Kernel values of the labelled rows with each view's support."""
+        n = self.labelled.count
+        return [
+            kernel.matrix(view[:n], view[self.part(a)[0].support])
+            for a, (kernel, view) in enumerate(zip(self.kernels, self.columns, strict=True))
+        ]
+
+    def evaluate(self, expansions: list[Expansion], rows: np.ndarray) -> np.ndarray:
+        """As `kernels.evaluate`, for the labelled rows (l, n_features) and a fit's expansions."""
+        n_values = len(rows) * sum(len(part.support) for part in expansions)
+        if n_values > HELD_VALUES or any(part.form is not None for part in expansions):
+            return evaluate(expansions, rows)
+        return sum(
+            values @ part.coefficients for values, part in zip(self._values, expansions, strict=True)
+        )
 
 
 class HuberLossRegressor(RegressorMixin, BaseEstimator):
@@ -154,9 +222,10 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         labels = np.flatnonzero(~missing)
         graph = self._choose_graph_rows(labels, np.flatnonzero(missing))
         if len(graph):
+            columns = [X[graph][:, view.columns] for view in views]
+            laplacians = reused(_laplacians, columns, self.n_neighbors)
             views = [
-                replace(view, laplacian=neighbor_laplacian(X[graph][:, view.columns], self.n_neighbors))
-                for view in views
+                replace(view, laplacian=laplacian) for view, laplacian in zip(views, laplacians, strict=True)
             ]
         for name in ("coef_", "dual_coef_"):  # of a fit before, by the other solver
             self.__dict__.pop(name, None)
@@ -230,7 +299,8 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             for view, part, place in zip(views, maps, places, strict=True)
         ]
         if len(self.landmarks_):
-            self.optimality_ += self._rounding(X[labels], y, refinements.minimizer, weights)
+            predicted = evaluate(self.expansions_, X[labels])
+            self.optimality_ += self._rounding(predicted, y, refinements.minimizer, weights)
         return refinements
 
     def _fit_dual(self, X, y, labels, graph, views) -> Refinements:
@@ -248,17 +318,18 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             )
         rows = X[active]
         weights = np.array([view.weight for view in views])
-        matrices = (view.kernel.matrix(rows[:, view.columns], rows[:, view.columns]) for view in views)
         merged = not len(graph)
-        if merged:
-            matrices = [sum(c**2 * matrix for c, matrix in zip(weights, matrices, strict=True))]
-        maps, parts = zip(*(NumericalMap.factor(matrix) for matrix in matrices), strict=True)
-        places = _slices([part.shape[1] for part in parts])
-        features = np.hstack(parts)
-        manifold = None if merged else self._manifold(features, places, views, covers_labels=True)
-        labelled = FeatureRows(len(labels), features.shape[1], features[: len(labels)])
+        known = reused(
+            _DualRows.factor,
+            [rows[:, view.columns] for view in views],
+            [view.kernel for view in views],
+            [view.weight for view in views] if merged else None,
+            len(labels),
+        )
+        places = known.places
+        manifold = None if merged else self._manifold(known.features, places, views, covers_labels=True)
         objective = Objective(
-            labelled, y, places, np.ones(1) if merged else weights, self.lam, self.gamma, manifold
+            known.labelled, y, places, np.ones(1) if merged else weights, self.lam, self.gamma, manifold
         )
         refinements = refine(objective, self.n_refinements, self.delta_xi)
 
@@ -267,17 +338,20 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
         self.dual_coef_[active] = dual * weights if merged else dual
         self.expansions_ = []
         for a, view in enumerate(views):
-            part, place = (maps[0], places[0]) if merged else (maps[a], places[a])
-            landmarks = part.landmark_map(view.kernel, rows[:, view.columns])
+            part, place = known.part(a)
+            landmarks = part.landmark_map(view.kernel, known.columns[a])
             theta = (view.weight**2 if merged else view.weight) * refinements.minimizer.theta[place]
             self.expansions_.append(landmarks.expansion(view.columns, theta))
         self.optimality_ = objective.violation(refinements.minimizer, refinements.kept)
-        self.optimality_ += self._rounding(rows[: len(labels)], y, refinements.minimizer, weights)
+        predicted = known.evaluate(self.expansions_, rows[: len(labels)])
+        self.optimality_ += self._rounding(predicted, y, refinements.minimizer, weights)
         return refinements
 
-    def _rounding(self, rows: np.ndarray, y: np.ndarray, minimizer: Minimizer, weights: np.ndarray) -> float:
+    def _rounding(
+        self, predicted: np.ndarray, y: np.ndarray, minimizer: Minimizer, weights: np.ndarray
+    ) -> float:
         """What the rounding of a sum of kernel values, which predicts, adds to the violation."""
-        difference = np.abs(y - evaluate(self.expansions_, rows) - minimizer.residuals).max()
+        difference = np.abs(y - predicted - minimizer.residuals).max()
         return float(difference * np.abs(weights).max() / (np.abs(y).max() or 1.0))
 
     def _manifold(self, features, places, views, covers_labels: bool) -> Manifold:
@@ -350,6 +424,10 @@ class HuberLossRegressor(RegressorMixin, BaseEstimator):
             return True
         unknowns = sum(min(size, len(graph)) for size in sizes) if len(graph) else len(labels)
         return sum(sizes) <= min(unknowns, MAP_COLUMNS)
+
+
+def _laplacians(columns: list[np.ndarray], n_neighbors: int) -> list[sparse.csr_array]:
+    return [neighbor_laplacian(view, n_neighbors) for view in columns]
 
 
 def _slices(sizes: list[int]) -> list[slice]:

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .hlr import HuberLossRegressor
 from .predictor import CountPredictor, column_statistics, standardised
+from .reuse import reusing
 
 
 class LocalCountRegressor(RegressorMixin, BaseEstimator):
@@ -44,20 +45,34 @@ class LocalCountRegressor(RegressorMixin, BaseEstimator):
         if Y.shape[1] != len(self.views):
             raise ValueError(f"expected counts of {len(self.views)} parts, found {Y.shape[1]} columns")
         template = HuberLossRegressor() if self.regressor is None else self.regressor
-        mean, scale, low, high = column_statistics(X)
-        rows = standardised(X, mean, scale)
-        expansions = []
-        for views, counts in zip(self.views, Y.T, strict=True):
-            if np.ptp(counts) == 0:
-                continue
-            part = clone(template).set_params(views=list(views))
-            expansions += part.fit(rows, counts - counts.mean()).expansions_
-        self.predictor_ = CountPredictor(
-            mean, scale, low, high, float(Y.mean(axis=0).sum()), tuple(expansions)
-        )
+        self.predictor_ = local_predictors(self.views, [template], X, Y)[0]
         return self
 
     def predict(self, X):
         """Counts of all parts together (n,) float64, never below 0, for X (n, d)."""
         check_is_fitted(self)
         return self.predictor_.predict(validate_data(self, X, dtype=np.float64, reset=False))
+
+
+def local_predictors(
+    views: Sequence[Sequence[np.ndarray]],
+    regressors: Sequence[HuberLossRegressor],
+    X: np.ndarray,
+    Y: np.ndarray,
+) -> list[CountPredictor]:
+    """What LocalCountRegressor.fit finds with each regressor, for X (n, d) and Y (n, n_parts) float64.
+
+    One part after the other, as neighbours that differ in lam alone share most of their work on a part.
+    """
+    mean, scale, low, high = column_statistics(X)
+    rows = standardised(X, mean, scale)
+    expansions = [[] for _ in regressors]
+    with reusing():
+        for part_views, counts in zip(views, Y.T, strict=True):
+            if np.ptp(counts) == 0:
+                continue
+            for regressor, found in zip(regressors, expansions, strict=True):
+                part = clone(regressor).set_params(views=list(part_views))
+                found += part.fit(rows, counts - counts.mean()).expansions_
+    center = float(Y.mean(axis=0).sum())
+    return [CountPredictor(mean, scale, low, high, center, tuple(found)) for found in expansions]

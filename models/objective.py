@@ -8,6 +8,7 @@ psi^a the features of view a, theta^a its coefficients, phi = [c^1 psi^1 … c^m
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -45,8 +46,14 @@ class FeatureRows:
         """All features (count, size) at once."""
         return np.concatenate([block for _, block in self.blocks()])
 
+    @cached_property
+    def _gram(self) -> np.ndarray:
+        return _gram(self.array)
+
     def moments(self, values: np.ndarray, index: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """psi^T psi (size, size) and psi^T values (size,) over the rows `index`; `values` are all rows'."""
+        if index is None and self.array is not None:
+            return self._gram, self.array.T @ values
         gram, moment = np.zeros((self.size, self.size)), np.zeros(self.size)
         for part, block in self.blocks(index):
             gram += block.T @ block

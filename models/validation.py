@@ -1,10 +1,12 @@
 """Validation on contiguous blocks of frames, and the measures of a counter's error."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+
+from .reuse import reusing
 
 
 class BlockedKFold:
@@ -68,14 +70,27 @@ def out_of_fold(
     of the block held out, and their copies, in none. X: (n, d) float64; y: (n,) float64, or (n, m) of
     which a row with NaN is unlabelled.
     """
+    return out_of_fold_each([estimator], X, y, folds, copies)[0]
+
+
+def out_of_fold_each(
+    estimators: Sequence[BaseEstimator],
+    X: np.ndarray,
+    y: np.ndarray,
+    folds: BlockedKFold,
+    copies: Copies | None = None,
+) -> list[np.ndarray]:
+    """`out_of_fold` of each estimator; neighbours that differ in lam alone share most of their work."""
     missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
     labelled, unlabelled = np.flatnonzero(~missing), np.flatnonzero(missing)
-    prediction = np.full(y.shape, np.nan)
-    for train, test in folds.split(labelled):
-        rows = np.sort(np.concatenate([labelled[train], unlabelled]))
-        taught = (X[rows], y[rows]) if copies is None else copies.joined(X, y, rows)
-        prediction[labelled[test]] = clone(estimator).fit(*taught).predict(X[labelled[test]])
-    return prediction
+    predictions = [np.full(y.shape, np.nan) for _ in estimators]
+    with reusing():
+        for train, test in folds.split(labelled):
+            rows = np.sort(np.concatenate([labelled[train], unlabelled]))
+            taught = (X[rows], y[rows]) if copies is None else copies.joined(X, y, rows)
+            for estimator, prediction in zip(estimators, predictions, strict=True):
+                prediction[labelled[test]] = clone(estimator).fit(*taught).predict(X[labelled[test]])
+    return predictions
 
 
 def fold_outputs(estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Choosing a regressor's setting by blocked cross-validation, and fitting it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -13,8 +14,9 @@ from models import (
     LocalCountRegressor,
     count_metrics,
     fold_outputs,
+    local_predictors,
     mean_predictor,
-    out_of_fold,
+    out_of_fold_each,
 )
 from models.predictor import standardised
 
@@ -130,13 +132,24 @@ class Fitting:
 
     def validated(self, setting: Setting) -> Validated:
         """Judge a setting."""
-        rows = self._rows(setting)
+        return self.validated_each([setting])[0]
+
+    def validated_each(self, settings: Sequence[Setting]) -> list[Validated]:
+        """Judge settings, of which all or none take unlabelled frames."""
+        rows = self._rows(settings[0])
         counts = self._counts[rows]
-        predictions = out_of_fold(
-            self._regressor(setting), self._features[rows], counts, self.folds, self._copies_of(rows)
+        every = out_of_fold_each(
+            [self._regressor(setting) for setting in settings],
+            self._features[rows],
+            counts,
+            self.folds,
+            self._copies_of(rows),
         )
-        predictions = predictions[np.isfinite(counts)]
-        return Validated(setting, count_metrics(self.labels, predictions), predictions)
+        known = [predictions[np.isfinite(counts)] for predictions in every]
+        return [
+            Validated(setting, count_metrics(self.labels, predictions), predictions)
+            for setting, predictions in zip(settings, known, strict=True)
+        ]
 
     def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
         """The setting of a regressor of `KERNELS` with the lowest mean absolute error, with its handicap, one
@@ -146,16 +159,18 @@ class Fitting:
         is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
         best, judged = None, []
         for question in FEW_FEATURES_QUESTIONS if is_small else questions:
+            settings = []
             for setting in question(best and best.setting, self.labels):
                 if self._is_footage:
                     setting = setting.from_pixels
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue
-                if any(setting == one.setting for one in judged):  # a later question may ask it again
+                if setting in [one.setting for one in judged]:  # a later question may ask it again
                     continue
-                judged.append(self.validated(setting))
-                if best is None or judged[-1].handicapped_mae < best.handicapped_mae:
-                    best = judged[-1]
+                settings.append(setting)
+            if settings:
+                judged += self.validated_each(settings)
+                best = min(judged, key=lambda one: one.handicapped_mae)
         return self._averaged(best, judged) if is_small else best
 
     def _averaged(self, best: Validated, judged: list[Validated]) -> Validated:
@@ -178,13 +193,18 @@ class Fitting:
             return best
         whole, mixed = best.predictions, None
         rows, copies = self._features[self.labelled], self._copies_of(self.labelled)
-        for lam in LOCAL_LAMBDAS:
-            local = HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
-            sums = np.empty_like(whole)
-            for train_rows, test_rows in self.folds.split(rows):
-                fitted = self._local_regressor(local).fit(*copies.joined(rows, self._local, train_rows))
-                sums[test_rows] = fitted.predict(rows[test_rows])
-            predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * sums
+        settings = [
+            HuberLossSetting(LOCAL_COEF0, lam, texture_weight=best.setting.texture_weight)
+            for lam in LOCAL_LAMBDAS
+        ]
+        regressors = [setting.regressor(None) for setting in settings]
+        sums = np.empty((len(settings), len(whole)))
+        for train_rows, test_rows in self.folds.split(rows):
+            taught = copies.joined(rows, self._local, train_rows)
+            predictors = local_predictors(self._cell_views, regressors, *taught)
+            sums[:, test_rows] = [predictor.predict(rows[test_rows]) for predictor in predictors]
+        for local, own_sums in zip(settings, sums, strict=True):
+            predictions = (1 - LOCAL_SHARE) * whole + LOCAL_SHARE * own_sums
             metrics = count_metrics(self.labels, predictions)
             if mixed is None or metrics.mae < mixed.metrics.mae:
                 mixed = replace(best, metrics=metrics, predictions=predictions, local=local)

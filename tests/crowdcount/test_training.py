@@ -273,13 +273,13 @@ class TestTrain:
         random = np.random.default_rng(1)
         counts = linear.counts[:100].copy()
         counts[random.choice(100, 15, replace=False)] *= 3
-        judged, validated = [], Fitting.validated
+        judged, validated = [], Fitting.validated_each
 
-        def spy(fitting, setting):
-            judged.append(setting)
-            return validated(fitting, setting)
+        def spy(fitting, settings):
+            judged.extend(settings)
+            return validated(fitting, settings)
 
-        monkeypatch.setattr(Fitting, "validated", spy)
+        monkeypatch.setattr(Fitting, "validated_each", spy)
         training = train(table(counts, linear.features[:100]))
         assert training.setting.n_refinements > 0
         assert sum(setting.n_refinements > 0 for setting in judged) > 2
@@ -940,12 +940,15 @@ class TestFitting:
         settings = {"usual": (10.0, 10.0 * 1e-3), "best": (3.0, 3.0 * 3e-3)}
         errors = {settings["usual"]: 1.0, settings["best"]: best}
 
-        def validated(fitting, setting):
+        def validated_each(fitting, settings):
+            return [validated(setting) for setting in settings]
+
+        def validated(setting):
             gain = 0.01 * bool(setting.n_refinements) * (1 if n_refinements else -1)
             error = errors.get((setting.coef0, setting.lam), 2.0) - gain
             return Validated(setting, count_metrics(np.zeros(20), np.full(20, error)), np.full(20, error))
 
-        monkeypatch.setattr(Fitting, "validated", validated)
+        monkeypatch.setattr(Fitting, "validated_each", validated_each)
         columns = [f"1x1_0_0.{number}" for number in range(90)]
         known = FeatureTable(
             np.arange(20), np.zeros((20, 90)), columns, np.split(np.arange(90), 3), scene=street.scene

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from models import CountPredictor, CountRegressor, HuberLossRegressor, LocalCountRegressor
+from models import CountPredictor, CountRegressor, HuberLossRegressor, LocalCountRegressor, local_predictors
 from models.kernels import evaluate, grouped
 
 VIEWS = [
@@ -108,3 +108,11 @@ def test_refuses_counts_of_other_parts_and_missing_ones(street):
     people[3, 1] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         LocalCountRegressor(VIEWS, HLR).fit(X, people)
+
+
+def test_several_regressors_are_fitted_as_each_alone(street):
+    regressors = [HLR, clone(HLR).set_params(lam=0.1), clone(HLR).set_params(solver="dual")]
+    several = local_predictors(VIEWS, regressors, *street)
+    for regressor, predictor in zip(regressors, several, strict=True):
+        alone = LocalCountRegressor(VIEWS, regressor).fit(*street).predictor_
+        np.testing.assert_array_equal(predictor.values(street[0]), alone.values(street[0]))

@@ -45,12 +45,16 @@ def person_mask(middle_x, foot_y, height=PERSON):
     return mask.astype(bool)
 
 
+RANDOM = np.random.default_rng(1)
+#: Of all cameras: it takes long to draw.
+NOISE = RANDOM.normal(0, 2, (8, HEIGHT, WIDTH, 3)).astype(np.float32)
+
+
 class Camera:
     """Draws frames with noise of 2 grey levels: people, their cast shadows, light and a view that shifts."""
 
     def __init__(self):
-        self._rng = np.random.default_rng(1)
-        self._noise = self._rng.normal(0, 2, (8, HEIGHT, WIDTH, 3)).astype(np.float32)
+        self._rng = copy.deepcopy(RANDOM)
 
     def __call__(self, *people, shadows=(), gain=1.0, shift=(0, 0)):
         """Frame (H, W, 3) uint8; people and shadows are masks, gain a number or (H, W, 1)."""
@@ -60,7 +64,7 @@ class Camera:
             image[shadow] *= 0.7
         for number, mask in enumerate(people):
             image[mask] = [(20, 30, 60), (210, 205, 215), (60, 20, 30), (15, 15, 15)][number % 4]
-        image = image * np.float32(gain) + self._rng.choice(self._noise)
+        image = image * np.float32(gain) + NOISE[self._rng.integers(len(NOISE))]
         return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 

@@ -26,7 +26,7 @@ def with_group(feet, contrast=1.0, passers=0):
         image = EMPTY.astype(np.float32)
         for seed, foot in enumerate(feet):
             variant = (number + 2 * seed) // 5
-            colours, covered = standing(np.random.default_rng([seed, variant]), variant, foot, seed)
+            colours, covered = standing(variant, foot, seed)
             image += contrast * (colours - covered[..., None] * image)
             where += (covered > 0.5) / N_FRAMES
         for _ in range(passers if number % 3 == 0 else 0):

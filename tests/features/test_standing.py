@@ -1,3 +1,5 @@
+from functools import cache
+
 import cv2
 import numpy as np
 import pytest
@@ -16,8 +18,10 @@ EMPTY = SCENE[30 : 30 + HEIGHT, 30 : 30 + WIDTH]
 FOOT = 80, 100
 
 
-def standing(rng, variant, foot=FOOT, seed=0):
+@cache  # most tests show the same person
+def standing(variant, foot=FOOT, seed=0):
     """Somebody in one of many postures: premultiplied image (H, W, 3), how much he covers of each pixel."""
+    rng = np.random.default_rng([seed, variant])
     person = random_person(np.random.default_rng(seed), bags=0.0)
     yaw = 0.6 + rng.normal(0, 0.35)
     sprite = draw_person(person, standing_pose(seed, variant), yaw, 0.3, PERSON / 1.75)
@@ -42,7 +46,7 @@ def with_somebody(stays=range(N_FRAMES), changes=True, passers=1, seed=0):
             image[person_mask(rng.uniform(5, 155), rng.uniform(60, 118))] = rng.uniform(0, 255, 3)
         if number in stays:
             variant = number // 3 if changes else 0
-            colours, covered = standing(np.random.default_rng([seed, variant]), variant, seed=seed)
+            colours, covered = standing(variant, seed=seed)
             image = colours + (1 - covered[..., None]) * image
             mask = covered > 0.5
         frames.append(noisy(image, rng))

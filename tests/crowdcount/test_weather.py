@@ -81,13 +81,19 @@ def test_counts_are_about_the_same(clip, as_it_was, spoilt):
     assert not any(flags[SETTLED:])
 
 
+@pytest.fixture(scope="module")
+def fast_rain(clip):
+    """The clip in rain at 25 frames/s."""
+    return spoil(clip, rain, 25)
+
+
 @pytest.mark.parametrize("every", [1, 2])
-def test_in_rain_the_frame_before_each_look_is_seen_whoever_looks(clip, tmp_path, monkeypatch, every):
+def test_in_rain_the_frame_before_each_look_is_seen_whoever_looks(fast_rain, tmp_path, monkeypatch, every):
     """At 25 frames/s each fourth one is looked at; ahead of the counting, with images or without."""
-    path, glimpsed = spoil(clip, rain, 25), []
+    path, glimpsed = fast_rain, []
     glimpse = Pipeline.glimpse
     monkeypatch.setattr(Pipeline, "glimpse", lambda *arguments: glimpsed.append(1) or glimpse(*arguments))
-    scene, told = clip.parent / "street.scene.json", []
+    scene, told = path.parent / "street.scene.json", []
     for ahead, images in product((True, False), (True, False)):
         with open_counting(path, scene=scene, every=every) as counting:
             told.append([item.row for item in counting.frames(ahead=ahead, images=images)])

@@ -14,7 +14,7 @@ from features.camera import mapped
 from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
-from .model import NO_DIRECTIONS, CounterModel, default_model, given_model
+from .model import LOW_CONTRAST, NO_DIRECTIONS, CounterModel, default_model, given_model
 from .overview import Overview
 from .pipeline import Pipeline
 from .profile import Depth, Profile
@@ -241,8 +241,11 @@ class Counting:
             return CountedFrame(frame, row, None, moved=moved)
         count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
         low, high = self.model.interval(count, self.scene, least_contrast)
-        if count and self.model.trusts_heights and self.scene.has_doubtful_heights:
-            flags += ("uncertain_height",)
+        if self.model.trusts_heights:
+            if least_contrast > LOW_CONTRAST:
+                flags += ("low_contrast",)
+            if count and self.scene.has_doubtful_heights:
+                flags += ("uncertain_height",)
         row = FrameCount(frame.index, frame.time_s, count, low, high, flags, *directed)
         return CountedFrame(frame, row, mask, self._profile(features, count, moved), moved)
 

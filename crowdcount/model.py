@@ -31,6 +31,8 @@ SCENE_UNCERTAINTY = 0.2
 #: Where pixels must differ by a larger share of their brightness to be foreground, as by night, people are
 #: missed: that logarithm is as much larger (docs/decisions/2026-11-28-nights.md).
 CLEAR_CONTRAST = 0.14
+#: Beyond this share so many may be missed, a third and more, that frames are flagged.
+LOW_CONTRAST = 0.2
 #: Standard deviation of the logarithm of a person height that cannot be relied on at all; less in proportion
 #: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
 #: heights, before the factor above was allowed for (docs/decisions/2026-11-22-person-height.md).

@@ -407,6 +407,19 @@ class TestScene:
             "uncertain_height" in row.flags for row in count(street.frames, **window | {"model": own})
         )
 
+    def test_low_contrast_is_flagged_for_a_model_that_counts_anywhere_alone(
+        self, street, make_street, cell_model, tmp_path
+    ):
+        night = make_street(tmp_path / "night", n_frames=20, lights=0.3)
+        own = replace(cell_model, scene=street.scene)
+        for frames, model, is_low in (
+            (night.frames, cell_model, True),
+            (street.frames, cell_model, False),
+            (night.frames, own, False),
+        ):
+            rows = list(count(frames, model=model, scene=street.scene, end=parse_position("20")))
+            assert {"low_contrast" in row.flags for row in rows} == {is_low}
+
     def test_of_another_shape_is_refused(self, street, trained):
         with pytest.raises(SceneError, match="another shape"):
             next(count(street.frames, model=trained.model, scene=scene_from((640, 200))))

@@ -29,7 +29,7 @@ NO_PROFILE = "the model knows no density over depth; train one with --target pro
 #: throughout a scene that it has not seen (docs/decisions/2026-11-26-intervals.md).
 SCENE_UNCERTAINTY = 0.2
 #: Where pixels must differ by a larger share of their brightness to be foreground, as by night, people are
-#: missed: that logarithm is as much larger (docs/decisions/2026-11-28-nights.md).
+#: missed: that logarithm may be as much larger (docs/decisions/2026-11-28-nights.md).
 CLEAR_CONTRAST = 0.14
 #: Beyond this share so many may be missed, a third and more, that frames are flagged.
 LOW_CONTRAST = 0.2
@@ -426,11 +426,15 @@ class CounterModel:
         """Lower and upper end for a count in a scene, in a frame of a `Measurement.least_contrast`.
 
         A model that counts in any scene, and was not recalibrated in this one, may count by some factor too
-        many or too few there throughout, more so where people hardly stand out; and it trusts the person
+        many or too few there throughout; where people hardly stand out, too few; and it trusts the person
         heights, with whose square counts go.
         """
-        doubt = doubt_in_scene(scene.height_reliability, least_contrast) if self.trusts_heights else 0.0
-        low, high = count_interval(np.float64(count), self.quantile, doubt)
+        above = below = 0.0
+        if self.trusts_heights:
+            below = doubt_in_scene(scene.height_reliability)
+            above = doubt_in_scene(scene.height_reliability, least_contrast)
+        low, _ = count_interval(np.float64(count), self.quantile, below)
+        _, high = count_interval(np.float64(count), self.quantile, above)
         return float(low), float(high)
 
     def half_width(self, counts: np.ndarray) -> float:

@@ -209,7 +209,7 @@ class TestPrediction:
         assert high == pytest.approx(10 * np.exp(doubt_in_scene(0.2)))
         assert doubt_in_scene(1.0) == pytest.approx(1.645 * SCENE_UNCERTAINTY)
 
-    def test_a_model_for_any_scene_may_err_more_where_people_hardly_stand_out(self, small):
+    def test_a_model_for_any_scene_may_miss_more_where_people_hardly_stand_out(self, small):
         anywhere = replace(small, per_cell=True, scene=None)
         usual = doubt_in_scene(1.0)
         assert doubt_in_scene(1.0, CLEAR_CONTRAST) == usual
@@ -218,7 +218,8 @@ class TestPrediction:
         low, high = anywhere.interval(10.0, scene)
         assert anywhere.interval(10.0, scene, CLEAR_CONTRAST) == (low, high)
         low_by_night, high_by_night = anywhere.interval(10.0, scene, 0.3)
-        assert (low_by_night < low, high_by_night > high) == (True, True)
+        assert low_by_night == low  # people are missed, not added
+        assert high_by_night > 1.2 * high
         own = small.interval(10.0, scene)  # it learnt how people stand out there
         assert small.interval(10.0, scene, 0.3) == own
 

@@ -130,9 +130,11 @@ def _fill(frames: np.ndarray, is_free: np.ndarray) -> None:
     n_frames = len(frames)
     number = np.arange(n_frames)[:, None]
     for row in range(frames.shape[1]):  # a row at a time takes little memory
-        free = is_free[:, row]
+        places = np.flatnonzero(is_free[:, row].any(axis=0) & ~is_free[:, row].all(axis=0))
+        if not len(places):
+            continue
+        free = is_free[:, row, places]
         before = np.maximum.accumulate(np.where(free, number, -n_frames), axis=0)
         after = np.minimum.accumulate(np.where(free, number, 2 * n_frames)[::-1], axis=0)[::-1]
         nearest = np.where(number - before <= after - number, before, after)
-        nearest = np.where(free.any(axis=0), nearest, number)
-        frames[:, row] = np.take_along_axis(frames[:, row], nearest[..., None], axis=0)
+        frames[:, row, places] = frames[nearest, row, places]

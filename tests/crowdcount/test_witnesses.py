@@ -64,11 +64,23 @@ def sat_on(street, is_there, tmp_path_factory):
     return folder, with_sitter(street, folder, is_there)
 
 
-def found(street, dataset, rows=None):
-    """What is learnt of the empty scene at first, and behind the people."""
+@pytest.fixture(scope="module")
+def learnt(street, sat_on):
+    """A pipeline that has learnt the empty scene of the street with its sitter, whoever tells what of it."""
+    with open_source(sat_on[0], fps=RATE) as source:
+        return taught_by(source, street.scene, RATE)
+
+
+def taught_by(source, scene, rate):
+    pipeline = Pipeline(scene, rate)
+    Overview(source, scene).teach(pipeline)
+    return pipeline
+
+
+def found(street, dataset, rows=None, learnt=None):
+    """What is learnt of the empty scene at first, unless it is known, and behind the people."""
     with open_source(dataset.source, fps=dataset.fps) as source:
-        pipeline = Pipeline(street.scene, dataset.fps)
-        Overview(source, street.scene).teach(pipeline)
+        pipeline = learnt or taught_by(source, street.scene, dataset.fps)
         rows = np.arange(len(dataset.counts)) if rows is None else rows
         return pipeline, behind_people(source, dataset.fps, dataset, rows, street.scene, pipeline)
 
@@ -86,8 +98,8 @@ def difference(image, other):
 
 
 class TestBehindPeople:
-    def test_who_is_there_most_of_the_time_is_no_part_of_the_scene(self, street, sat_on):
-        pipeline, view = found(street, annotated(street, *sat_on))
+    def test_who_is_there_most_of_the_time_is_no_part_of_the_scene(self, street, sat_on, learnt):
+        pipeline, view = found(street, annotated(street, *sat_on), learnt=learnt)
         nobody = cv2.imread(str(sat_on[0] / "0008.jpg"))
         truth = of_sitter(pipeline.reduced(nobody))
         assert difference(of_sitter(pipeline.view.image_bgr), truth) > 40
@@ -127,55 +139,55 @@ class TestBehindPeople:
         for learnt in (view, taught.view):
             assert difference(of_sitter(learnt.image_bgr), truth) < 4
 
-    def test_at_the_feet_of_who_never_leaves_fewest_people_tell(self, street, sat_on):
+    def test_at_the_feet_of_who_never_leaves_fewest_people_tell(self, street, sat_on, learnt):
         folder, boxes = sat_on
         always = np.array([[100.0, 1.0, 9.0, 22.0]])  # may cover the upper half of the sitter
         boxes = [np.vstack([people, always]) for people in boxes]
-        pipeline, view = found(street, annotated(street, folder, boxes))
+        pipeline, view = found(street, annotated(street, folder, boxes), learnt=learnt)
         truth = of_sitter(pipeline.reduced(cv2.imread(str(folder / "0008.jpg"))))
         assert of_sitter(view.is_proven).all()
         assert difference(of_sitter(view.image_bgr), truth) < 6
 
     @pytest.mark.parametrize(("y", "covered"), [(17.0, slice(4)), (30.0, slice(-4, None))])
-    def test_behind_who_never_leaves_nothing_is_known(self, street, sat_on, y, covered):
+    def test_behind_who_never_leaves_nothing_is_known(self, street, sat_on, learnt, y, covered):
         folder, boxes = sat_on
         boxes = [np.vstack([people, [[100.0, y, 9.0, 22.0]]]) for people in boxes]
-        _, view = found(street, annotated(street, folder, boxes))
+        _, view = found(street, annotated(street, folder, boxes), learnt=learnt)
         assert of_sitter(view.is_proven).any()
         assert not of_sitter(view.is_proven)[covered].any()
 
-    def test_without_a_free_frame_nothing_is_known(self, street, sat_on, is_there):
+    def test_without_a_free_frame_nothing_is_known(self, street, sat_on, learnt, is_there):
         dataset = annotated(street, *sat_on, is_annotated=is_there)
-        assert found(street, dataset)[1] is None
+        assert found(street, dataset, learnt=learnt)[1] is None
 
-    def test_few_free_frames_prove_nothing(self, street, sat_on, is_there):
+    def test_few_free_frames_prove_nothing(self, street, sat_on, learnt, is_there):
         free = np.flatnonzero(~is_there)
         for n_free, is_known in ((FEWEST_FREE - 1, False), (FEWEST_FREE, True)):
             rows = np.sort(np.r_[np.flatnonzero(is_there), free[:n_free]])
-            assert (found(street, annotated(street, *sat_on), rows)[1] is not None) == is_known
+            assert (found(street, annotated(street, *sat_on), rows, learnt=learnt)[1] is not None) == is_known
 
-    def test_without_dots_or_boxes_or_frames_it_is_none(self, street, sat_on):
+    def test_without_dots_or_boxes_or_frames_it_is_none(self, street, sat_on, learnt):
         dataset = annotated(street, *sat_on)
-        assert found(street, replace(dataset, boxes=None))[1] is None
-        assert found(street, dataset, np.arange(0))[1] is None
-        assert found(street, dataset, np.r_[5 : 5 + FEWEST_FREE - 2, 59])[1] is None
+        assert found(street, replace(dataset, boxes=None), learnt=learnt)[1] is None
+        assert found(street, dataset, np.arange(0), learnt=learnt)[1] is None
+        assert found(street, dataset, np.r_[5 : 5 + FEWEST_FREE - 2, 59], learnt=learnt)[1] is None
 
     @pytest.mark.parametrize(("share", "is_known"), [(0.9, False), (1.1, True)])
     def test_who_waits_for_a_moment_is_not_there_most_of_the_time(self, street, sat_on, share, is_known):
         dataset = replace(annotated(street, *sat_on), fps=59 / (share * SHORTEST_S))
         assert (found(street, dataset)[1] is not None) == is_known
 
-    def test_dots_tell_as_well(self, street, sat_on):
+    def test_dots_tell_as_well(self, street, sat_on, learnt):
         dataset = annotated(street, *sat_on)
         dots = tuple(people[:, :2] + people[:, 2:] * (0.5, 0.08) for people in dataset.boxes)
-        by_dots = found(street, replace(dataset, boxes=None, points=dots))[1]
-        by_boxes = found(street, dataset)[1]
+        by_dots = found(street, replace(dataset, boxes=None, points=dots), learnt=learnt)[1]
+        by_boxes = found(street, dataset, learnt=learnt)[1]
         assert difference(of_sitter(by_dots.image_bgr), of_sitter(by_boxes.image_bgr)) < 6
 
-    def test_a_box_larger_than_any_picture_hides_all(self, street, sat_on):
+    def test_a_box_larger_than_any_picture_hides_all(self, street, sat_on, learnt):
         folder, boxes = sat_on
         vast = [np.vstack([people, [[-1e12, -1e12, 2e12, 2e12]]]) for people in boxes]
-        assert found(street, annotated(street, folder, vast))[1] is None
+        assert found(street, annotated(street, folder, vast), learnt=learnt)[1] is None
 
     def test_a_street_that_people_cross_is_left_alone(self, street):
         dataset = annotated(street, street.frames, street.boxes)

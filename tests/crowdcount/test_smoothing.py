@@ -158,17 +158,17 @@ def clip(make_clip, tmp_path):
 
 
 @pytest.mark.parametrize(("fps", "step"), [(6.0, 1), (10.0, 2), (25.0, 4)])
-def test_counting_tells_medians_of_what_single_frames_show(make_clip, tmp_path, fps, step):
+def test_counting_tells_medians_of_what_single_frames_show(make_clip, street, tmp_path, fps, step):
     clip, model = make_clip(tmp_path / "street.avi", 20, fps=fps), default_model()
     with open_source(clip) as source:
-        overview = Overview(source)
+        overview = Overview(source, street.scene)
         pipeline = make_pipeline(model, overview.scene, source.info.rate)
         overview.teach(pipeline)
         frames = list(source.frames())
         looked_at = [frame.image_bgr for frame in frames[::step]]
         alone = np.full(len(frames), np.nan)
         alone[::step] = model.predict(np.stack([pipeline.measure(image).features for image in looked_at]))
-    rows = list(count(clip))
+    rows = list(count(clip, scene=street.scene))
     medians = plainly(np.array([frame.time_s for frame in frames]), alone)
     assert max(medians) > 0
     assert alone.tolist() != medians
@@ -177,10 +177,10 @@ def test_counting_tells_medians_of_what_single_frames_show(make_clip, tmp_path, 
 
 
 @pytest.mark.parametrize("every", [1, 2, 3])
-def test_counts_are_the_same_whether_images_are_asked_for(make_clip, tmp_path, every):
+def test_counts_are_the_same_whether_images_are_asked_for(make_clip, street, tmp_path, every):
     clip, told = make_clip(tmp_path / "street.avi", 40, fps=25.0), []
     for images in (True, False):
-        with open_counting(clip, every=every) as counting:
+        with open_counting(clip, every=every, scene=street.scene) as counting:
             told.append([(item.row, item.mask) for item in counting.frames(images=images)])
     shown, bare = told
     assert [row for row, _ in shown] == [row for row, _ in bare]
@@ -216,12 +216,14 @@ def test_an_image_that_cannot_be_read_leaves_its_turn_to_the_next(make_clip, tmp
 
 
 @pytest.mark.parametrize(("every", "step"), [(1, 4), (2, 4), (3, 3)])
-def test_a_part_goes_on_behind_as_many_frames_as_are_estimated(make_clip, tmp_path, monkeypatch, every, step):
+def test_a_part_goes_on_behind_as_many_frames_as_are_estimated(
+    make_clip, street, tmp_path, monkeypatch, every, step
+):
     clip, resumed = make_clip(tmp_path / "street.avi", 100, fps=25.0), []
     monkeypatch.setattr(Pipeline, "resume", lambda _, n, kept: resumed.append((n, len(list(kept)))))
     with open_source(clip) as source:
         *kept, start = source.landmarks([12, 36, 60])
-    with open_counting(clip, every=every, start=start, kept=kept):
+    with open_counting(clip, every=every, start=start, kept=kept, scene=street.scene):
         assert resumed == [(60 // step, 2)]
 
 

@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import cv2
 import numpy as np
 import pytest
@@ -133,15 +135,33 @@ class TestOtherStates:
         assert len(others) == (side > 3)
 
 
-class TestSegmenter:
-    STATES = np.arange(N_FRAMES) // 2 % 3
+#: Of a sign that changes in every second frame.
+STATES = np.arange(N_FRAMES) // 2 % 3
 
-    @pytest.fixture(params=[True, False], ids=["any scene", "one camera"])
-    def segmenter(self, request):
-        """One that learnt from every fifth frame of a sign that changes in every second one."""
-        segmenter = Segmenter(RATE, ROI, any_scene=request.param, person_height=HEIGHTS)
-        segmenter.learn(list(footage(self.STATES, state_images(2))))
-        return segmenter
+
+def learnt_of_sign(any_scene):
+    segmenter = Segmenter(RATE, ROI, any_scene=any_scene, person_height=HEIGHTS)
+    segmenter.learn(list(footage(STATES, state_images(2))))
+    return segmenter
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["any scene", "one camera"])
+def learnt(request):
+    """One that learnt from every fifth frame of a sign that changes in every second one."""
+    return learnt_of_sign(request.param)
+
+
+@pytest.fixture(scope="module")
+def first():
+    """The scene as one learnt it that was made for one camera."""
+    return learnt_of_sign(False).first
+
+
+class TestSegmenter:
+    @pytest.fixture
+    def segmenter(self, learnt):
+        """The same for each test, which has seen nothing else."""
+        return deepcopy(learnt)
 
     def test_shows_people_before_a_sign_in_each_of_its_states(self, segmenter):
         images = state_images(2)
@@ -194,13 +214,11 @@ class TestSegmenter:
         assert light.brightness == pytest.approx(np.ones(3), abs=0.02)
 
     @pytest.mark.parametrize("states", [np.zeros(40, int), np.ones(40, int), np.arange(40) // 4 % 3])
-    def test_a_model_knows_those_of_its_training(self, states):
+    def test_a_model_knows_those_of_its_training(self, first, states):
         """Whichever it is in, in later footage and in the first frame of a camera."""
         images = state_images(2)
-        trained = Segmenter(RATE, ROI, person_height=HEIGHTS)
-        trained.learn(list(footage(self.STATES, images)))
-        later = Segmenter(RATE, ROI, known=trained.first, person_height=HEIGHTS)
-        at_once = Segmenter(RATE, ROI, known=trained.first, person_height=HEIGHTS)
+        later = Segmenter(RATE, ROI, known=deepcopy(first), person_height=HEIGHTS)
+        at_once = Segmenter(RATE, ROI, known=deepcopy(first), person_height=HEIGHTS)
         later.learn(list(footage(states, images, seed=3)))
         for state in (0, 1, 2):
             frame = next(footage([state], images, people=0))
@@ -216,5 +234,5 @@ class TestSegmenter:
 
     def test_without_person_heights_knows_one_state(self):
         segmenter = Segmenter(RATE, ROI, any_scene=True)
-        segmenter.learn(list(footage(self.STATES, state_images(2))))
+        segmenter.learn(list(footage(STATES, state_images(2))))
         assert segmenter.empty.changing is None

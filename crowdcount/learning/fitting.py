@@ -228,7 +228,7 @@ class Fitting:
         """The cells' regressions, fitted to all frames with a label."""
         copies = self._copies_of(self.labelled)
         taught = copies.joined(self._features[self.labelled], self._local, np.arange(len(self.labelled)))
-        return self._local_regressor(local).fit(*taught)
+        return LocalCountRegressor(self._cell_views, local.regressor(None)).fit(*taught)
 
     def fit(self, setting: Setting) -> CountRegressor:
         """The regressor of a setting, fitted to all frames."""
@@ -287,9 +287,6 @@ class Fitting:
         """The copies, by the places of what they are copies of among rows (k,) of the table, ascending."""
         of = self._copies.of
         return Copies(self._copies.X, np.where(of < 0, of, np.searchsorted(rows, of)))
-
-    def _local_regressor(self, local: HuberLossSetting) -> LocalCountRegressor:
-        return LocalCountRegressor(self._cell_views, local.regressor(None))
 
     def _regressor(self, setting: Setting) -> CountRegressor:
         return CountRegressor(

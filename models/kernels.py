@@ -75,10 +75,13 @@ class Kernel:
             return left @ right.T
         if self.name in POLYNOMIAL_KERNELS:
             return (self.gamma * (left @ right.T) + self.coef0) ** int(self.degree)
-        if self.name in ("rbf", "laplacian"):  # to the bit what scikit-learn gives, whose checks take longer
-            distances = _squared_distances(left, right) if self.name == "rbf" else _distances(left, right)
-            distances *= -self.gamma
-            return np.exp(distances, out=distances)
+        # these two to the bit as scikit-learn, whose checks take longer
+        if self.name == "rbf":
+            return self._decayed(_squared_distances(left, right, _squared_lengths(left)))
+        if self.name == "laplacian":
+            from scipy.spatial.distance import cdist
+
+            return self._decayed(cdist(left, right, "cityblock"))
         from sklearn.metrics.pairwise import pairwise_kernels
 
         return pairwise_kernels(
@@ -90,6 +93,11 @@ class Kernel:
             coef0=self.coef0,
             degree=int(self.degree),
         )
+
+    def _decayed(self, distances: np.ndarray) -> np.ndarray:
+        """exp(-gamma distances), in their place."""
+        distances *= -self.gamma
+        return np.exp(distances, out=distances)
 
     def require_positive_semidefinite(self, matrix: np.ndarray) -> None:
         """ValueError when the kernel's values `matrix` (n, n) are indefinite beyond rounding."""
@@ -116,11 +124,10 @@ class Kernel:
         return find.get(self.name, self._product_derivatives)(left)
 
     def _rbf_derivatives(self, left: np.ndarray) -> Derivatives:
-        squares = np.einsum("ij,ij->i", left, left)[:, None]
+        squares = _squared_lengths(left)
 
         def at(right):
-            distances = squares + np.einsum("ij,ij->i", right, right) - 2 * (left @ right.T)
-            values = np.exp(-self.gamma * np.maximum(distances, 0.0))
+            values = self._decayed(_squared_distances(left, right, squares))
             return values, lambda weights: pulled(2 * self.gamma * weights * values, left, right)
 
         return at
@@ -182,22 +189,21 @@ def _is_finite(value: object) -> bool:
         return False
 
 
-def _squared_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distances (n_left, n_right) between rows; 0 between those of the same array."""
+def _squared_lengths(rows: np.ndarray) -> np.ndarray:
+    """Of rows (n, d): (n,)."""
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _squared_distances(left: np.ndarray, right: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances (n_left, n_right) between rows, of which those on the left have the squared
+    lengths `squares` (n_left,); 0 between those of the same array."""
     distances = -2 * (left @ right.T)
-    distances += np.einsum("ij,ij->i", left, left)[:, None]
-    distances += np.einsum("ij,ij->i", right, right)
+    distances += squares[:, None]
+    distances += _squared_lengths(right)
     np.maximum(distances, 0, out=distances)
     if left is right:
         np.fill_diagonal(distances, 0)
     return distances
-
-
-def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Sums of absolute differences (n_left, n_right) between rows."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(left, right, "cityblock")
 
 
 def pulled(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

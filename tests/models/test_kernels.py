@@ -57,6 +57,16 @@ def test_defaults_are_those_of_scikit_learn():
     np.testing.assert_allclose(kernel.matrix(LEFT**2, RIGHT**2), expected)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplacian"])
+def test_values_of_distances_are_those_of_scikit_learn_to_the_bit(name):
+    kernel = Kernel.resolve(name, {"gamma": 0.7}, 4)
+    for right in (RIGHT, LEFT):  # the same rows are exactly as near as can be
+        expected = pairwise_kernels(LEFT, right, metric=name, gamma=0.7)
+        np.testing.assert_array_equal(kernel.matrix(LEFT, right), expected)
+        if kernel.differentiable:
+            np.testing.assert_array_equal(kernel.derivatives(LEFT)(right)[0], expected)
+
+
 @pytest.mark.parametrize(("name", "rank"), [("rbf", 9), ("linear", 4), ("poly", 9)])
 def test_the_numerical_map_reproduces_the_kernel_at_its_rank(name, rank):
     kernel = Kernel.resolve(name, None, 4)

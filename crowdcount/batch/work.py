@@ -210,31 +210,34 @@ def count(job: Job, segment: Segment, report: Report) -> int:
 
 def join(job: Job, parts: list[Segment], report: Report) -> int:
     """Make a video's result of its segments' files, damaged ones counted again; returns how many rows."""
-    arrow, parquet = import_parquet()
+    arrow, _ = import_parquet()
 
     def tables():
         for part in parts:
             path = segment_path(job, part.index)
             try:
-                with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-                    table = file.read()
+                table = _read(path, page_checksum_verification=True)
             except (OSError, arrow.ArrowException):
                 count(job, part, report)
-                with parquet.ParquetFile(path) as file:
-                    table = file.read()
+                table = _read(path)
             report(0, None)
             yield table
 
     return write_result(job, tables())
 
 
+def _read(path, columns: list[str] | None = None, **options):
+    """The table of a Parquet file, or of some columns; `read_table` would load pyarrow's data sets first."""
+    _, parquet = import_parquet()
+    with parquet.ParquetFile(path, **options) as file:
+        return file.read(columns)
+
+
 def lacks_its_end(job: Job, n_rows: int, frames: int | None, fps: float | None) -> bool:
     """Whether a result is a tenth or more short of what its video states; see `Counting.lacks_its_end`."""
     if frames is None or not is_short(n_rows * job.every, frames):
         return False
-    _, parquet = import_parquet()
-    with parquet.ParquetFile(job.result) as file:
-        times_s = file.read(["time_s"])["time_s"]
+    times_s = _read(job.result, ["time_s"])["time_s"]
     return is_short(times_s[-1].as_py(), frames / (fps or DEFAULT_FPS))
 
 

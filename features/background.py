@@ -323,9 +323,8 @@ class MedianBackground:
             threshold = self._widened(light.excess_noise)
             limits = self._limits_at(threshold)
         self._lit, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
-        some = slice(None, None, _EACH), slice(None, None, _EACH)
-        brightness = cv2.cvtColor(self._lit[some], cv2.COLOR_BGR2GRAY)
-        self.least_contrast = float(np.median(threshold[some] / np.maximum(brightness, 1.0)))
+        brightness = cv2.cvtColor(self._lit[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)
+        self.least_contrast = float(np.median(threshold[::_EACH, ::_EACH] / np.maximum(brightness, 1.0)))
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
         # what is brighter than white is seen as white, give or take
         self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most

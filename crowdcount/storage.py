@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import re
+import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -227,11 +228,17 @@ def _followed(path: Path) -> Path:
 
 
 def _create(temporary: Path, path: Path) -> IO[bytes]:
+    """A new file that is to become `path`, with the permissions of one that is there, as far as the disk
+    knows them; its owner may write it."""
     if path.exists() and not path.is_file():
         kind = "folder" if path.is_dir() else "device or a pipe"
         raise OutputError(f"cannot write {path}: expected the name of a file, but it is a {kind}; "
                           "choose another name, or - for the standard output")
-    return temporary.open("xb")
+    file = temporary.open("xb")
+    if path.exists():
+        with suppress(OSError):
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode) | stat.S_IWUSR)
+    return file
 
 
 def _publish(temporary: Path, path: Path) -> None:

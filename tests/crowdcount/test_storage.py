@@ -72,6 +72,22 @@ class TestAtomicPath:
         assert only(tmp_path) == []
 
 
+@pytest.mark.parametrize("write", [atomic_path, partial_path])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o400])
+def test_a_file_that_is_written_anew_keeps_its_permissions(tmp_path, write, mode):
+    """What was for its owner alone could be read by all, while it grew too."""
+    target, link = tmp_path / "a.csv", tmp_path / "link.csv"
+    target.touch()
+    target.chmod(mode)
+    link.symlink_to(target)
+    for name in (target, link):
+        with write(name) as growing:
+            growing.write_text("new")
+            assert stat.S_IMODE(growing.stat().st_mode) == mode | stat.S_IWUSR
+        assert stat.S_IMODE(target.stat().st_mode) == mode | stat.S_IWUSR
+        assert target.read_text() == "new"
+
+
 class TestCheckWritable:
     def test_leaves_everything_as_it_was(self, tmp_path):
         (tmp_path / "a.png").write_text("mine")

@@ -52,6 +52,11 @@ def half(left=0, right=16, size_wh=(32, 24)):
     return Scene(size_wh, roi, np.full(size_wh[::-1], 8, np.float32))
 
 
+def test_a_data_set_is_printed_in_a_line():
+    """All of its labels were."""
+    assert repr(Dataset("a", np.arange(3), np.array([2.0, 0, NAN]))) == "<Dataset a: 3 frames, 2 labelled>"
+
+
 class TestBroughtBack:
     """From frames of 200 x 100 pixels of a camera that shows all half as large again, and 10 pixels lower."""
 

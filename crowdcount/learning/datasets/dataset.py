@@ -13,10 +13,11 @@ import numpy as np
 from features.camera import mapped
 
 from ...errors import DatasetError
+from ...results import plural
 from ...video import VideoSource, open_source
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Frames, some of them with the number of people in them.
 
@@ -77,6 +78,10 @@ class Dataset:
     recordings: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
     counted_in: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        n_labelled = np.isfinite(self.counts).sum()
+        return f"<Dataset {self.name}: {plural(len(self.counts), 'frame')}, {n_labelled} labelled>"
 
     def open_footage(self) -> VideoSource:
         """The source, opened; VideoError when it cannot be read."""

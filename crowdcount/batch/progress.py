@@ -7,6 +7,7 @@ from typing import Self
 
 from ..results import clock, plural, print_note
 from ..terminal import progress_bars
+from .plan import Video
 from .run import BatchSummary
 
 _LINE_EVERY_S = 60.0  # in a log, when no video is finished meanwhile
@@ -29,7 +30,7 @@ class BatchTerminal:
         self._began = self._last_line = time.monotonic()
         self._n_videos = self._n_bytes = self._n_finished = 0
         self._bytes_over = self._bytes_counted = 0  # of all finished videos, and of those counted in this run
-        self._shares: dict[str, float] = {}
+        self._shares: dict[Video, float] = {}  # labels may be the same, as of two folders
 
     def __enter__(self) -> Self:
         if self._bars is not None:
@@ -45,27 +46,27 @@ class BatchTerminal:
         self._began = time.monotonic()
         self._say(f"{plural(n_videos, 'video')}, {n_bytes / 1e9:.2f} GB")
 
-    def working(self, worker: str, label: str, done: int, of: int | None, video_share: float) -> None:
-        self._shares[label] = video_share
+    def working(self, worker: str, video: Video, done: int, of: int | None, video_share: float) -> None:
+        self._shares[video] = video_share
         if self._bars is not None:
-            self._bars.worker(worker, label, done, of)
+            self._bars.worker(worker, video.label, done, of)
             self._bars.total(self._bytes_done(), self._n_bytes, self._note())
         elif time.monotonic() - self._last_line >= _LINE_EVERY_S:
-            self._say(f"{self._note()} (now {label})")
+            self._say(f"{self._note()} (now {video.label})")
 
     def resting(self, worker: str) -> None:
         if self._bars is not None:
             self._bars.worker(worker, "", 0, None)
 
-    def finished(self, label: str, what: str, n_bytes: int, counted: bool) -> None:
+    def finished(self, video: Video, what: str, n_bytes: int, counted: bool) -> None:
         self._n_finished += 1
         self._bytes_over += n_bytes
         self._bytes_counted += n_bytes * counted
-        self._shares.pop(label, None)
+        self._shares.pop(video, None)
         if self._bars is not None:
             self._bars.total(self._bytes_done(), self._n_bytes, self._note())
         if counted or what.startswith("failed"):
-            self._say(f"[{self._n_finished}/{self._n_videos}] {label}: {what}{self._remaining()}")
+            self._say(f"[{self._n_finished}/{self._n_videos}] {video.label}: {what}{self._remaining()}")
 
     def details(self, text: str) -> None:
         self._say(text.rstrip())

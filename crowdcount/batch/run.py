@@ -97,13 +97,13 @@ class BatchWatcher(Protocol):
     def begun(self, n_videos: int, n_bytes: int) -> None:
         """The work on so many videos, so many bytes together, is about to start."""
 
-    def working(self, worker: str, label: str, done: int, of: int | None, video_share: float) -> None:
+    def working(self, worker: str, video: Video, done: int, of: int | None, video_share: float) -> None:
         """A worker has done so many frames of about so many (None: unknown); `video_share` in bytes."""
 
     def resting(self, worker: str) -> None:
         """A worker has ended its task."""
 
-    def finished(self, label: str, what: str, n_bytes: int, counted: bool) -> None:
+    def finished(self, video: Video, what: str, n_bytes: int, counted: bool) -> None:
         """A video is counted, was done before, or failed; all its bytes are done with."""
 
     def details(self, text: str) -> None:
@@ -230,9 +230,7 @@ class _Batch:
             segment = task["arguments"].get("segment")
             if segment is not None and event.of:
                 case.progress[segment["index"]] = min(1.0, event.done / event.of)
-            self._watcher.working(
-                event.worker, case.video.label, event.done, event.of, case.share * case.n_bytes
-            )
+            self._watcher.working(event.worker, case.video, event.done, event.of, case.share * case.n_bytes)
             return
         del self._under_way[event.number]
         self._watcher.resting(event.worker)
@@ -258,7 +256,7 @@ class _Batch:
 
     def _end(self, case: _Case, what: str, counted: bool = False) -> None:
         case.ended = True
-        self._watcher.finished(case.video.label, what, case.n_bytes, counted)
+        self._watcher.finished(case.video, what, case.n_bytes, counted)
 
     def _examine(self, case: _Case) -> None:
         video = case.video

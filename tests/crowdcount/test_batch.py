@@ -879,8 +879,8 @@ class _Ends(_Nobody):
     def __init__(self):
         self.ends = []
 
-    def finished(self, label, what, n_bytes, counted):
-        self.ends.append((label, what))
+    def finished(self, video, what, n_bytes, counted):
+        self.ends.append((video.label, what))
 
 
 class _Told(_Nobody):
@@ -899,10 +899,10 @@ class _Shares(_Nobody):
     def __init__(self):
         self.shares = []
 
-    def working(self, worker, label, done, of, video_share):
+    def working(self, worker, video, done, of, video_share):
         self.shares.append(video_share)
 
-    def finished(self, label, what, n_bytes, counted):
+    def finished(self, video, what, n_bytes, counted):
         self.shares.append(what)
 
 
@@ -926,9 +926,9 @@ class _Disturber(_Nobody):
         self._engine, self._label, self._how, self.has_struck = engine, label, how, False
         self._n_told = 0
 
-    def working(self, worker, label, done, of, video_share):
-        self._n_told += label == self._label
-        if label == self._label and (done or self._n_told > 3) and not self.has_struck:
+    def working(self, worker, video, done, of, video_share):
+        self._n_told += video.label == self._label
+        if video.label == self._label and (done or self._n_told > 3) and not self.has_struck:
             self.has_struck = True
             self._engine._workers[int(worker.split()[-1]) - 1]._process.send_signal(self._how)
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from crowdcount.batch import progress
+from crowdcount.batch.plan import Video
 from crowdcount.batch.progress import BatchTerminal
 from crowdcount.batch.run import BatchSummary
 
@@ -33,15 +34,16 @@ def play(monkeypatch):
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "100")
         screen = Screen(is_terminal)
+        a, b, c = (Video(f"/archive/{name}.mp4", f"{name}.mp4") for name in "abc")
         monkeypatch.setattr(sys, "stderr", screen)
         with BatchTerminal(quiet) as watcher:
             watcher.begun(4, 4_000_000_000)
-            watcher.finished("a.mp4", "is done already", 1_000_000_000, False)
-            watcher.working("worker 1", "b.mp4", 50, 100, 500_000_000)
-            watcher.working("worker 2", "c.mp4", 7, None, 0)
+            watcher.finished(a, "is done already", 1_000_000_000, False)
+            watcher.working("worker 1", b, 50, 100, 500_000_000)
+            watcher.working("worker 2", c, 7, None, 0)
             watcher.resting("worker 1")
-            watcher.finished("b.mp4", "100 frames in 5.0 s", 1_000_000_000, True)
-            watcher.finished("c.mp4", "failed: no video", 1_000_000_000, False)
+            watcher.finished(b, "100 frames in 5.0 s", 1_000_000_000, True)
+            watcher.finished(c, "failed: no video", 1_000_000_000, False)
         watcher.ended(BatchSummary(1, 1, 0, 100, [("c.mp4", "no video")], 50.0, undated=1, vague=2))
         return screen.getvalue()
 
@@ -61,6 +63,20 @@ def test_a_log_has_a_line_for_each_video_that_was_worked_on(play):
 def test_a_log_tells_now_and_then_that_the_work_goes_on(play):
     lines = play(is_terminal=False, line_every_s=5.0).splitlines()
     assert re.fullmatch(r"1 of 4 videos, ETA \d+:\d\d:\d\d \(now b\.mp4\)", lines[1])
+
+
+def test_videos_of_two_folders_may_have_one_label(monkeypatch):
+    """The share of one took the place of the other's, and ended with it: the rest seemed to take longer."""
+    now_s = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(sys, "stderr", Screen(is_terminal=False))
+    one, other = (Video(f"/{disk}/gate/1.mp4", "gate/1.mp4") for disk in "ab")
+    watcher = BatchTerminal(quiet=False)
+    watcher.begun(2, 4_000)
+    watcher.working("worker 1", one, 50, 100, 1_000)
+    now_s[0] = 100.0
+    watcher.working("worker 2", other, 50, 100, 1_000)
+    assert sys.stderr.getvalue().splitlines()[-1] == "0 of 2 videos, ETA 0:01:40 (now gate/1.mp4)"
 
 
 def test_a_terminal_has_a_bar_for_each_worker_and_one_for_all(play):

@@ -102,6 +102,8 @@ class Worker:
         return Outcome(**message, seconds=time.monotonic() - began)
 
     def _attempt(self, task: dict, left_s: float | None, limits: Limits, report: Report) -> dict:
+        if left_s is not None and left_s <= 0:
+            return {"error": TIME_USED_UP, "kind": "time"}
         try:
             self.start()
             self._process.stdin.write(json.dumps(task).encode() + b"\n")

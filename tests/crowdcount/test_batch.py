@@ -674,6 +674,12 @@ class TestFaults:
         thread.join(5)
         assert outcomes[0].error == "a worker cannot be started or spoken to (no more processes)"
 
+    def test_no_process_is_started_when_the_time_is_used_up(self):
+        """One was, for seconds, and killed at once."""
+        worker = Worker()
+        assert worker.run({}, Limits(total_s=0.0), lambda *_: None).error == "stopped: its time is used up"
+        assert worker._reader is None
+
     def test_a_full_disk_ends_the_batch_and_loses_nothing(
         self, archive, unbroken, tmp_path, run, results, monkeypatch
     ):

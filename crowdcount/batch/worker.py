@@ -105,10 +105,10 @@ class Worker:
         if left_s is not None and left_s <= 0:
             return {"error": TIME_USED_UP, "kind": "time"}
         try:
-            self.start()
-            self._process.stdin.write(json.dumps(task).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError as error:
+            process = self.start()
+            process.stdin.write(_line(task))
+            process.stdin.flush()
+        except (OSError, ValueError) as error:  # of a pipe that is closed, as the process is gone
             self.kill()
             return {
                 "error": f"a worker cannot be started or spoken to ({error})",
@@ -155,10 +155,11 @@ class Worker:
         if process is not None:
             process.kill()
 
-    def start(self) -> None:
-        """Start the process, unless it runs; OSError when it does not come up."""
-        if self._process is not None and self._process.poll() is None:
-            return
+    def start(self) -> subprocess.Popen:
+        """The process, started unless it runs; OSError when it does not come up."""
+        process = self._process  # which `stop` may take away at any moment
+        if process is not None and process.poll() is None:
+            return process
         here = Path(__file__).resolve().parents[2]
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OPENCV_FFMPEG_THREADS": "1"}
         paths = os.pathsep.join(filter(None, [str(here), os.environ.get("PYTHONPATH")]))
@@ -167,7 +168,7 @@ class Worker:
                 raise OSError("the batch has ended")
             errors = tempfile.TemporaryFile()  # noqa: SIM115
             try:
-                self._process = subprocess.Popen(
+                process = self._process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "crowdcount.batch.worker"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -179,12 +180,13 @@ class Worker:
                 raise
             self._lines = queue.Queue()
             self._reader = threading.Thread(
-                target=_pass_on, args=(self._process, errors, self._lines), daemon=True
+                target=_pass_on, args=(process, errors, self._lines), daemon=True
             )
             self._reader.start()  # within the lock: who stops the worker waits for its end
         ready = self._hear(_START_S)
         if ready is None or "error" in ready:
             raise OSError("it does not start" if ready is None else ready["error"])
+        return process
 
 
 def _pass_on(process: subprocess.Popen, errors: IO[bytes], lines: queue.Queue) -> None:

@@ -674,6 +674,21 @@ class TestFaults:
         thread.join(5)
         assert outcomes[0].error == "a worker cannot be started or spoken to (no more processes)"
 
+    def test_a_worker_that_is_stopped_before_it_is_spoken_to(self, monkeypatch):
+        """It was an error inside crowdcount: the process was no longer there, or its pipe was closed."""
+        worker = Worker()
+        start = worker.start
+
+        def start_and_stop():
+            process = start()
+            worker.stop()
+            return process
+
+        monkeypatch.setattr(worker, "start", start_and_stop)
+        outcome = worker.run({}, Limits(), lambda *_: None)
+        assert outcome.kind == "died"
+        assert outcome.error.startswith("a worker cannot be started or spoken to")
+
     def test_no_process_is_started_when_the_time_is_used_up(self):
         """One was, for seconds, and killed at once."""
         worker = Worker()

@@ -10,14 +10,13 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from ..errors import CrowdCountError, OutputError, lacks_memory
 
@@ -166,22 +165,15 @@ class Worker:
         with self._lock:
             if self._stopped.is_set():
                 raise OSError("the batch has ended")
-            errors = tempfile.TemporaryFile()  # noqa: SIM115
-            try:
-                process = self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "crowdcount.batch.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    env=os.environ | one_thread | {"PYTHONPATH": paths},
-                )
-            except BaseException:
-                errors.close()
-                raise
-            self._lines = queue.Queue()
-            self._reader = threading.Thread(
-                target=_pass_on, args=(process, errors, self._lines), daemon=True
+            process = self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "crowdcount.batch.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=os.environ | one_thread | {"PYTHONPATH": paths},
             )
+            self._lines = queue.Queue()
+            self._reader = threading.Thread(target=_pass_on, args=(process, self._lines), daemon=True)
             self._reader.start()  # within the lock: who stops the worker waits for its end
         ready = self._hear(_START_S)
         if ready is None or "error" in ready:
@@ -189,17 +181,20 @@ class Worker:
         return process
 
 
-def _pass_on(process: subprocess.Popen, errors: IO[bytes], lines: queue.Queue) -> None:
+def _pass_on(process: subprocess.Popen, lines: queue.Queue) -> None:
     """Move a process's lines into a queue, at their end how it died, as text; and tidy up after it."""
+    said: deque[bytes] = deque(maxlen=1)  # the last of its errors
+    errors = threading.Thread(target=said.extend, args=(filter(bytes.strip, process.stderr),), daemon=True)
+    errors.start()
     with process.stdout:
         for line in process.stdout:
             lines.put(line)
     code = process.wait()
     with suppress(OSError):
         process.stdin.close()
-    with errors:
-        errors.seek(0)
-        last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+    with process.stderr:
+        errors.join()
+    last = [line.decode(errors="replace").strip() for line in said]
     how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     hint = "; is the memory enough?" if code == -signal.SIGKILL else ""
     lines.put(f"its worker {how}{hint}{''.join(f' ({line[:200]})' for line in last)}")

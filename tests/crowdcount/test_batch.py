@@ -689,6 +689,16 @@ class TestFaults:
         assert outcome.kind == "died"
         assert outcome.error.startswith("a worker cannot be started or spoken to")
 
+    def test_of_what_a_process_says_the_last_line_alone_is_kept(self, tmp_path, monkeypatch):
+        """All of it went to a file, which grew for as long as a worker of a cluster lives."""
+        fake = tmp_path / "python"
+        fake.write_text("#!/bin/sh\nyes damaged | head -99999 >&2\n"
+                        "[ -p /proc/self/fd/2 ] && echo no such library >&2\nexit 3\n")  # fmt: skip
+        fake.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(fake))
+        outcome = Worker().run({}, Limits(retries=0), lambda *_: None)
+        assert outcome.error.endswith("(its worker ended with code 3 (no such library))")
+
     def test_no_process_is_started_when_the_time_is_used_up(self):
         """One was, for seconds, and killed at once."""
         worker = Worker()

@@ -15,7 +15,7 @@ from features.camera import as_seen
 
 from .arrays import refuse_other_kind
 from .counting import open_counting
-from .errors import CrowdCountError, ModelError, OutputError, SceneError
+from .errors import CrowdCountError, ModelError, OutputError
 from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
@@ -347,7 +347,7 @@ def make_scene(
     imported : sequence of paths
         See `import_scene`.
     scene : path, optional
-        A scene file to start from.
+        A scene file to start from, where nothing is imported.
     output : path, optional
         Scene file to write, .json or .npz.
     preview : path, optional
@@ -362,8 +362,6 @@ def make_scene(
     ------
     VideoError, SceneError, OutputError
     """
-    if imported and scene is not None:
-        raise SceneError("expected a scene file or files to import, not both; drop one of them")
     for path, suffixes in ((output, SCENE_SUFFIXES), (preview, PICTURE_SUFFIXES), (html, PAGE_SUFFIXES)):
         if path is not None:
             check_writable(path, suffixes)
@@ -372,19 +370,17 @@ def make_scene(
         refuse_other_kind(output, "scene")
     if html is not None:
         refuse_other_page(html)
-    is_estimated = not (imported or scene or persons)
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh
-        given = polygons or None, persons or None
-        if is_estimated:
-            scene_from(size_wh, *given)  # refuses what does not fit the frame, before the look
-            made = estimated_scene(opened)
-        elif imported:
+        given = polygons or None, persons or None, axis
+        if imported:
             made = import_scene(*imported).fitted(size_wh)
         else:
             made = scene_from(size_wh) if scene is None else load_scene(scene).fitted(size_wh)
-        made = made.redrawn(*given, axis)
+        made = made.redrawn(*given)
+        if not (imported or scene or persons):  # what is given fits the frame: now the look may take its time
+            made = estimated_scene(opened).redrawn(*given)
         frames = [] if html is None else opened.sample(N_DRAWN_ON)
         if preview is not None or (html is not None and not frames):
             first = next(frame for frame in opened.frames() if frame.image_bgr is not None)

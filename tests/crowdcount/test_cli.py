@@ -584,6 +584,7 @@ class TestBadInput:
             ("suggest street.avi -n 3 --pictures text.avi", "text.avi/frame.png: not a directory"),
             ("suggest street.avi -n 41", "expected 41 or more frames that can be decoded, found 40"),
             ("scene street.avi --roi '500,0 600,0 600,99'", "the ROI lies outside the 160x120 frame"),
+            ("scene street.avi --axis '9,9 1e7,9'", "9,9 to 1e+07,9 is far outside any frame"),
             ("train street.avi --counts few.csv --target profile -m a.npz", "does not tell where people are"),
         ],
     )

@@ -37,7 +37,7 @@ from ..errors import OutputError, VideoError
 from ..storage import input_errors, is_utf8, name_error, refuse_locked, same_file
 from .capture import silence_opencv
 from .files import FEATURE_SUFFIXES, FileSource, check_file
-from .images import IMAGE_SUFFIXES, ImageSource, images_among
+from .images import IMAGE_SUFFIXES, ImageSource, images_among, is_animated_png
 from .live import LiveSource, is_camera, without_password
 from .positions import Landmark, Position, check_window, parse_position, position_of
 from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, SourceInfo, VideoSource, spread
@@ -80,7 +80,8 @@ def open_source(
       answer, and then bring each next frame, within ``timeout_s`` seconds. A camera or live stream that
       breaks off later is opened again, for ``reconnect_s`` seconds; the break shows as one undecodable frame;
       one that stays away is a VideoError.
-    - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES).
+    - An existing file is a video, or a still image when its name ends like one (IMAGE_SUFFIXES), unless it is
+      an animated PNG.
     - The images of a folder or pattern are taken in natural order (img2 before img10), those of a list as
       they come. Their ``time_s`` is index / ``fps``; without ``fps``, ``info.fps`` is None and one image per
       second is assumed for the times.
@@ -120,7 +121,7 @@ def open_source(
         return ImageSource(files_of(text), text, fps)
     if os.path.exists(text):
         check_file(Path(text))
-        is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES
+        is_image = Path(text).suffix.lower() in IMAGE_SUFFIXES and not is_animated_png(Path(text))
         return ImageSource([Path(text)], text, fps) if is_image else FileSource(text, fps, tick)
     if is_camera(text):
         return LiveSource(int(text), fps, timeout_s, reconnect_s)

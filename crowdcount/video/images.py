@@ -8,11 +8,13 @@ import cv2
 import numpy as np
 
 from ..errors import VideoError
-from ..storage import natural
+from ..storage import input_errors, natural
 from .positions import Landmark, Position
 from .source import Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, size_wh
 
 IMAGE_SUFFIXES = frozenset({".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+
+_HEAD_BYTES = 1 << 16  # within them an animated PNG says that it is one
 
 #: In the data of a JPEG, FF is followed by 0 or the number of a restart; FF and anything else is a marker.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]", re.DOTALL)
@@ -59,6 +61,20 @@ class ImageSource(VideoSource):
 
     def _time(self, index: int) -> float:
         return index / self.info.rate
+
+
+def is_animated_png(path: Path) -> bool:
+    """Whether an image file is an animated PNG, which FFmpeg reads as the video that it is.
+
+    VideoError for an animated WebP, of which nothing here reads more than the first picture, or an unreadable
+    file.
+    """
+    with input_errors(path, VideoError), path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head[8:16] == b"WEBPVP8X" and len(head) > 20 and head[20] & 2:
+        raise VideoError(f"{path} is an animated WebP, of which only the first picture can be read; convert "
+                         "it to a video or to images")
+    return head.startswith(b"\x89PNG") and b"acTL" in head.partition(b"IDAT")[0]
 
 
 def images_among(paths: Iterable[Path]) -> list[Path]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from crowdcount.errors import VideoError
 from crowdcount.video import Position, SourceInfo, open_source
@@ -80,6 +81,27 @@ def test_jpeg_with_a_video_behind_it(tmp_path, progressive):
     path.write_bytes(jpeg[:2] + thumbnail + jpeg[2:-99])
     with pytest.raises(VideoError, match="holds no image that can be read"):
         open_source(path)
+
+
+def test_animated_images(tmp_path):
+    """Their first picture was counted, and no word said of the others."""
+    first, *others = (Image.fromarray(draw(number)[..., ::-1]) for number in range(5))
+    for suffix in (".png", ".webp"):
+        first.save(tmp_path / f"still{suffix}", lossless=True)
+        first.save(tmp_path / f"a{suffix}", save_all=True, append_images=others, duration=100, lossless=True)
+        with open_source(tmp_path / f"still{suffix}") as source:
+            assert source.info.kind == "images"
+    with open_source(tmp_path / "a.png") as source:
+        assert source.info.kind == "file"
+        frames = list(source.frames())
+        assert indices(source.sample(2)) == [0, 2]
+    assert_numbered(frames)
+    np.testing.assert_allclose([frame.time_s for frame in frames], [0, 0.1, 0.2, 0.3, 0.4])
+    with pytest.raises(VideoError, match=r"a\.webp is an animated WebP, of which only .* convert it"):
+        open_source(tmp_path / "a.webp")
+    (tmp_path / "a.webp").write_bytes((tmp_path / "a.webp").read_bytes()[:20])
+    with pytest.raises(VideoError, match="holds no image that can be read"):
+        open_source(tmp_path / "a.webp")
 
 
 def test_folder_that_may_not_be_read(tmp_path, monkeypatch):

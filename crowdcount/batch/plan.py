@@ -26,10 +26,12 @@ _SUFFIXES = (
 VIDEO_SUFFIXES = frozenset(f".{name}" for name in _SUFFIXES.split())
 _CODES = {"Y": "[0-9]{4}"} | dict.fromkeys("mdHMS", "[0-9]{2}")
 _TOKEN = re.compile(r"(\{camera\}|%.|\*|\?|\{|\})")
-#: A recorder's milliseconds may follow, and are left out.
+#: A recorder's milliseconds may follow, and are left out. Four digits alone may be no time but a counter,
+#: from 0001 on, or, before an x, a picture's width.
 _TIMES_IN_NAME = re.compile(
     r"(?<![0-9])(?=((?:19|20)[0-9]{2})[-_.]?([0-9]{2})[-_.]?([0-9]{2})[-_ .T]{0,3}"
-    r"([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?:[0-9]{3})?(?![0-9]))"
+    r"(?:([0-9]{2})[-_.:h]?([0-9]{2})[-_.:m]?([0-9]{2})(?:[0-9]{3})?(?![0-9])"
+    r"|(?P<counter>(?<![0-9])00(?!00)[0-9]{2})(?![0-9A-Za-z])|([0-9]{2})[-.:h]?([0-9]{2})(?![0-9A-Za-z])))"
 )
 #: What may be day and month of the year behind it, unless a date follows that is set off as 2024-05-01_08.
 _DAY_FIRST = re.compile(
@@ -366,10 +368,13 @@ def _nearest_folder(path: str) -> str:
 
 def _time_in_name(stem: str) -> datetime | None:
     """The time in a name, or the first of two where a second tells the end; None where it may be another."""
-    found = {match.start(): _time(*match.groups()) for match in _TIMES_IN_NAME.finditer(stem)}
+    matches = list(_TIMES_IN_NAME.finditer(stem))
+    found = {match.start(): _time(*filter(None, match.groups())) for match in matches}
     times = [time for time in found.values() if time is not None]
-    is_day_first = any(match.end() in found for match in _DAY_FIRST.finditer(stem))
-    if not times or is_day_first or not all(times[0] <= time <= times[0] + _LONGEST for time in times):
+    is_doubtful = any(match["counter"] for match in matches) or any(
+        match.end() in found for match in _DAY_FIRST.finditer(stem)
+    )
+    if not times or is_doubtful or not all(times[0] <= time <= times[0] + _LONGEST for time in times):
         return None
     return times[0]
 

@@ -21,7 +21,7 @@ from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
 from .pages import PAGE_SUFFIXES, refuse_other_page
-from .plots import PLOT_SUFFIXES, plot_counts
+from .plots import PLOT_SUFFIXES, DrawnCounts, plot_counts
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
@@ -277,7 +277,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
     if job.profile is not None:
         check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn, first = CountSummary(), [], None
+    summary, drawn, first = CountSummary(), DrawnCounts(), None
     with open_counting(job.source, **options) as counting:
         if counting.info.opened is not None and not is_alone:
             raise _is_among_others(job)  # of a web server, what is live shows only now
@@ -304,7 +304,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
                 if write_profile is not None:
                     write_profile(item.row, item.profile)
                 if job.plot is not None:
-                    drawn.append((item.row, item.profile))
+                    drawn.add(item.row, item.profile)
                 summary.add(item.row)
                 first = item.row.frame if first is None else first
                 summary.dropped = (item.row.frame - first) // counting.every + 1 - summary.frames
@@ -313,8 +313,8 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             summary.expected = counting.expected_frames
         summary.broke_off_s = counting.broke_off_s(summary.frames, item.row)
     if job.plot is not None:
-        rows, densities = zip(*drawn, strict=True)
-        plot_counts(rows, job.plot, job.label, start_time, densities)
+        rows, densities = zip(*drawn.held(), strict=True)
+        plot_counts(rows, job.plot, job.label, start_time, densities, summary, drawn.together)
     summary.seconds = time.perf_counter() - began
     return summary
 

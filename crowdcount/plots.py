@@ -4,6 +4,7 @@ import io
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .results import CountSummary, FrameCount, clock
+from .results import DIRECTIONS, CountSummary, FrameCount, clock
 from .storage import atomic_path, check_writable
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 150  # of a picture
 _MOST_POINTS = 2000  # of a line in a plot; above, neighbouring frames are drawn together
 _MOST_DOTS = 50  # of a line
+_MOST_HELD = 1 << 15  # rows of counts that are to be drawn; above, neighbouring ones become one
 _NARROWEST = 1 / 600  # of a plot's width: what can still be seen
 _TICK_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
                  43200)
@@ -37,8 +39,77 @@ BLUE, _PALE, _AMBER, _INK, GREY = "#1d5c96", "#cfe1f2", "#e08a1e", "#262626", "#
 _MID_BLUE = "#3f87c9"  # can be read on a light and on a dark ground
 
 
+class DrawnCounts:
+    """Counts and profiles until `plot_counts` draws them: of however many, few rows are held.
+
+    Attributes
+    ----------
+    together : int
+        Neighbouring frames that a row stands for.
+    """
+
+    def __init__(self):
+        self.together = 1
+        self._held: list[tuple[FrameCount, Profile | None]] = []
+        self._coming: list[tuple[FrameCount, Profile | None]] = []
+
+    def add(self, row: FrameCount, profile: "Profile | None") -> None:
+        """Take one more frame in."""
+        self._coming.append((row, profile))
+        if len(self._coming) == self.together:
+            self._held.append(_together(self._coming))
+            self._coming = []
+        if len(self._held) == _MOST_HELD:
+            self._held = [_together(pair) for pair in zip(self._held[::2], self._held[1::2], strict=True)]
+            self.together *= 2
+
+    def held(self) -> list[tuple[FrameCount, "Profile | None"]]:
+        """The rows, those that came last included."""
+        return self._held + ([_together(self._coming)] if self._coming else [])
+
+
+@dataclass(frozen=True)
+class _Together(FrameCount):
+    """Neighbouring frames as one: what is known of them as means, all flags, and the range of the counts."""
+
+    least: float = math.nan
+    most: float = math.nan
+
+
+def _together(items: Sequence[tuple[FrameCount, "Profile | None"]]) -> tuple[FrameCount, "Profile | None"]:
+    if len(items) == 1:
+        return items[0]
+    rows, profiles = zip(*items, strict=True)
+    names = ("count", "low", "high", *(DIRECTIONS if rows[0].right is not None else ()))
+    means = {name: _mean([getattr(row, name) for row in rows]) for name in names}
+    least, most = zip(*map(_range, rows), strict=True)
+    row = _Together(
+        rows[0].frame,
+        rows[0].time_s,
+        flags=tuple({flag for row in rows for flag in row.flags}),
+        least=float(np.fmin.reduce(least)),
+        most=float(np.fmax.reduce(most)),
+        **means,
+    )
+    known = [profile for profile in profiles if profile is not None]
+    if not known:
+        return row, None
+    return row, replace(known[0], density=np.mean([profile.density for profile in known], axis=0))
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    """Of those that are known; of a few, NumPy takes ten times as long."""
+    known = [number for number in numbers if math.isfinite(number)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _range(row: FrameCount) -> tuple[float, float]:
+    return (row.least, row.most) if isinstance(row, _Together) else (row.count, row.count)
+
+
 def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
-                start_time: datetime | None = None, profiles: Sequence["Profile | None"] = ()) -> None:
+                start_time: datetime | None = None, profiles: Sequence["Profile | None"] = (),
+                summary: CountSummary | None = None, together: int = 1) -> None:
     """Draw the counts over time with their interval, and the stretches that carry flags.
 
     Of more than 2,000 frames, neighbouring ones are drawn together: the mean and the range of their counts.
@@ -57,6 +128,10 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
         Wall-clock time of `time_s` = 0; without it the axis shows the time since the start.
     profiles : sequence of (Profile or None), optional
         One for each result, None where there is none.
+    summary : CountSummary, optional
+        What is told above; by default that of the results.
+    together : int
+        Frames that each result stands for; see `DrawnCounts`.
 
     Raises
     ------
@@ -70,17 +145,21 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         heights.append(0.12 + 0.2 * len(flags))
     figure = _figure(path, 0.2 + sum(heights))
-    summary = _summary(results, start_time)
+    if summary is None:
+        summary = CountSummary(start_time=start_time)
+        for row in results:
+            summary.add(row)
     times_s = [row.time_s for row in results]
     profiles = _with_pauses(profiles, times_s, lambda _: None)
     results = _with_pauses(results, times_s, lambda time_s: FrameCount(-1, time_s, *[math.nan] * 3))
 
     times_s = np.array([row.time_s for row in results], np.float64)
-    values = np.array([(row.count, row.low, row.high) for row in results], np.float64).reshape(-1, 3)
+    values = [(row.count, row.low, row.high, *_range(row)) for row in results]
+    values = np.array(values, np.float64).reshape(-1, 5)
     ends_s, span = _extent(times_s)
 
     axes = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    _draw_lines(axes[0], times_s, values)
+    _draw_lines(axes[0], times_s, values, together)
     if any(row.right is not None for row in results):
         _draw_directions(axes[0], times_s, results)
     if any(profile is not None for profile in profiles):
@@ -88,7 +167,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
     _label_time(axes[-1], span, start_time)
-    _set_summary(axes[0], summary)
+    _set_summary(axes[0], _summary(summary))
     _save(figure, path, title)
 
 
@@ -273,17 +352,18 @@ def _with_pauses(rows: Sequence[T], times_s: Sequence[float], empty: Callable[[f
     return drawn
 
 
-def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray) -> None:
+def _draw_lines(axes, times_s: np.ndarray, values: np.ndarray, together: int) -> None:
+    """Count and interval; `values` (n, 5): count, low, high, and the range of the counts that it is of."""
     starts = _groups(len(values))
-    group = starts[1] if len(starts) > 1 else 1
+    group = together * (starts[1] if len(starts) > 1 else 1)
     known = np.isfinite(values)
-    count, low, high = _means(values, starts).T
+    count, low, high = _means(values[:, :3], starts).T
     times_s = times_s[starts]
     if known[:, 2].any():
         axes.fill_between(times_s, low, high, color=_PALE, linewidth=1.2, label="interval")  # a line, of one
     if group > 1:
-        least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 0]
-        most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 0]
+        least = np.minimum.reduceat(np.where(known, values, math.inf), starts)[:, 3]
+        most = np.maximum.reduceat(np.where(known, values, -math.inf), starts)[:, 4]
         axes.fill_between(times_s, least, most, where=least <= most, color=BLUE, alpha=0.35, linewidth=0.6,
                           label=f"range of {group:,} frames")
     label = f"mean of {group:,} frames" if group > 1 else "count"
@@ -383,10 +463,7 @@ def _set_summary(axes, text: str) -> None:
             axes.set_title(text, loc="left", fontsize=9, color=GREY, pad=22)
 
 
-def _summary(results: Sequence[FrameCount], start_time: datetime | None) -> str:
-    summary = CountSummary(start_time=start_time)
-    for row in results:
-        summary.add(row)
+def _summary(summary: CountSummary) -> str:
     frames = f"{summary.frames:,} frames" if summary.frames != 1 else "1 frame"
     if summary.peak is None:
         return frames

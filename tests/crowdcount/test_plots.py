@@ -16,8 +16,9 @@ import pytest
 
 from crowdcount import plots
 from crowdcount.errors import OutputError
-from crowdcount.plots import plot_alarm, plot_counts
-from crowdcount.results import FrameCount
+from crowdcount.plots import DrawnCounts, plot_alarm, plot_counts
+from crowdcount.profile import Profile
+from crowdcount.results import CountSummary, FrameCount
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -129,6 +130,35 @@ class TestPlot:
         highest = np.flatnonzero(blue[100:].any(axis=1))[0]
         plain = np.flatnonzero(plotted(tmp_path / "b.png", rows(2500))[1][100:].any(axis=1))[0]
         assert highest == pytest.approx(plain, abs=40)  # the axis follows the highest value
+
+    def test_of_a_long_run_few_rows_are_held(self, tmp_path, monkeypatch):
+        """All were: 1.3 GB for a day. Single peaks and flags are drawn as those of a short one."""
+        monkeypatch.setattr(plots, "_MOST_HELD", 64)
+        rows = [FrameCount(k, k / 25, k % 2, 0, math.inf, (), k % 4 / 4, 1.0) for k in range(1001)]
+        rows[500] = replace(rows[500], count=20.0, flags=("light_change", "noisy"))
+        rows[501] = replace(unknown(rows[501]), right=math.nan, left=math.nan)
+        drawn = DrawnCounts()
+        for k, row in enumerate(rows):
+            profile = Profile(np.array([k, 1.0]), np.arange(3), 9.0) if k > 7 else None
+            drawn.add(row, profile)
+        results, profiles = zip(*drawn.held(), strict=True)
+        assert (drawn.together, len(results)) == (16, 63)
+        assert [row.time_s for row in results] == [k / 25 for k in range(0, 1001, 16)]
+        first, last = results[0], results[-1]
+        assert (first.count, first.low, first.right, first.left) == (0.5, 0, 0.375, 1)
+        assert (first.least, first.most, math.isnan(first.high)) == (0, 1, True)
+        assert last.right == pytest.approx(1 / 3)  # of nine frames
+        np.testing.assert_allclose(profiles[0].density, [11.5, 1])
+        peak = results[500 // 16]
+        assert (peak.most, set(peak.flags)) == (20, {"light_change", "noisy", "undecodable"})
+
+        summary = CountSummary(start_time=datetime(2024, 5, 1, 8))
+        for row in rows:
+            summary.add(row)
+        options = {"summary": summary, "together": drawn.together, "profiles": profiles}
+        found = texts(tmp_path / "a.svg", results, **options)
+        assert {"range of 16 frames", "mean of 16 frames", "right", "20"} <= set(found)
+        assert "mean 0.5, peak 1.0 at 2024-05-01 08:00:00, 1,001 frames" in found
 
     def test_texts(self, tmp_path):
         results = rows(5000)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .camera import CameraWatch
 from .captions import captions
-from .images import largest_difference, narrowest_of, noise_of, percentile_of
+from .images import largest_difference, median_of, narrowest_of, noise_of
 from .light import Light, LightMeter, shows_nothing
 from .shadows import is_shadow, is_shadow_at
 from .standing import LEAST_S, never_at_rest
@@ -356,11 +356,6 @@ def kept_frames(n_frames: int, rate: float) -> list[int]:
     n_kept = n_frames // step
     first = _HALF * max(0, (n_kept - LEARNING_FRAMES) // _HALF)
     return [step * (k + 1) - 1 for k in range(first, n_kept)]
-
-
-def median_of(frames: np.ndarray) -> np.ndarray:
-    """Median (H, W, 3) uint8 of frames (n, H, W, 3) uint8, rounded down."""
-    return percentile_of(frames, 50).astype(np.uint8)
 
 
 def settle(image_bgr: np.ndarray, frames: np.ndarray, places: np.ndarray) -> None:

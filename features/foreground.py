@@ -18,9 +18,9 @@ from .background import (
     EmptyScene,
     MedianBackground,
     as_coloured,
-    median_of,
 )
 from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
+from .images import median_of
 from .light import Light, LightMeter, coloured_alike, showing_something, shows_nothing, unevenness
 from .rain import RainWatch
 

@@ -143,6 +143,11 @@ def percentile_of(images: np.ndarray | Sequence[np.ndarray], percent: float) -> 
     return result.reshape(images[0].shape)
 
 
+def median_of(images: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
+    """Median of each pixel over images (n, …) uint8, rounded down to uint8."""
+    return percentile_of(images, 50).astype(np.uint8)
+
+
 def narrowest_of(images: np.ndarray, n_members: int) -> np.ndarray:
     """Where the values of each pixel crowd: those in the narrowest interval that holds so many of them.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
-from .images import largest_difference, medians, noise_of, percentile_of
+from .images import largest_difference, median_of, medians, noise_of, percentile_of
 from .light import LightMeter, unevenness
 from .shadows import is_shadow_at
 
@@ -281,7 +281,7 @@ def _channels(image) -> np.ndarray:
 
 def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
     """Median (H, W, 3) uint8 of frames, and 4 standard deviations (H, W) uint8 of each pixel's noise."""
-    background = percentile_of(frames, 50).astype(np.uint8)
+    background = median_of(frames)
     return background, np.minimum(4 * noise_of(frames, background), 255).astype(np.uint8)
 
 

@@ -8,7 +8,7 @@ before, and so no place is of one person's size.
 import cv2
 import numpy as np
 
-from .images import largest_difference, noise_of, percentile_of, resized
+from .images import largest_difference, median_of, noise_of, resized
 from .tones import DARK
 
 #: Least share of the frames that show a state.
@@ -85,7 +85,7 @@ def _pictures(frames, states, place) -> tuple[np.ndarray, np.ndarray, np.ndarray
     around = cv2.dilate(blocks, np.ones((2 * _BLOCK + 1,) * 2, np.uint8)).view(bool)
     flat = frames.reshape(len(frames), -1, 3)
     shown = [flat[np.ix_(members, around.ravel())][:, :, None] for members in states]
-    images = [percentile_of(some, 50).astype(np.uint8) for some in shown]
+    images = [median_of(some) for some in shown]
     noises = [noise_of(some, image) for some, image in zip(shown, images, strict=True)]
     changes = np.max([largest_difference(image, images[0])[:, 0] for image in images[1:]], axis=0)
     pixels = np.zeros((height, width), np.uint8)
@@ -98,7 +98,7 @@ def _pictures(frames, states, place) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def _places(frames, areas) -> list[np.ndarray]:
     """Coherent places (H, W) bool of blocks that have few brightnesses, but not one, in most of the frames
     (n, H, W, 3) uint8, and `LEAST_AREA` together."""
-    median = percentile_of(frames, 50).astype(np.uint8)
+    median = median_of(frames)
     n_away = sum(largest_difference(frame, median) > ALIKE for frame in frames)
     is_place = n_away >= LEAST_SHARE * len(frames)
     grey = np.stack([cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)[is_place] for frame in frames])

@@ -2,9 +2,9 @@ import cv2
 import numpy as np
 import pytest
 
-from features.background import median_of
 from features.captions import LEAST_FRAMES, captions
 from features.foreground import Segmenter
+from features.images import median_of
 
 WIDTH, HEIGHT = 200, 150
 LETTERS = cv2.FONT_HERSHEY_SIMPLEX, 0.45, 1  # font, scale, thickness

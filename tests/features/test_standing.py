@@ -4,9 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from features.background import median_of
 from features.foreground import Segmenter
-from features.images import noise_of
+from features.images import median_of, noise_of
 from features.standing import never_at_rest
 from samples.people import draw_person, random_person, standing_pose
 from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask

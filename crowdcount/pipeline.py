@@ -22,7 +22,7 @@ from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
 from features.perspective import depth_cells, heights_by_end
-from features.schema import Schema, check_quantities
+from features.schema import Schema
 from features.silhouette import QUANTITIES as SILHOUETTE
 from features.silhouette import silhouette_features
 from features.size import QUANTITIES as SIZE
@@ -40,9 +40,9 @@ from .scene import Scene
 PERSON_HEIGHT, LOW_RATE_PERSON_HEIGHT = 18.0, 36.0
 #: The three views of a foreground; what a model of one camera learns from; and what means the same in every
 #: scene (docs/decisions/2026-11-22-any-scene.md).
-QUANTITIES = check_quantities(SIZE + SILHOUETTE + EDGES + TEXTURE)
-ALL_QUANTITIES = check_quantities(QUANTITIES + CHANGES)
-ANY_SCENE_QUANTITIES = check_quantities(CLUMPS + SILHOUETTE + LBP)
+QUANTITIES = SIZE + SILHOUETTE + EDGES + TEXTURE
+ALL_QUANTITIES = QUANTITIES + CHANGES
+ANY_SCENE_QUANTITIES = CLUMPS + SILHOUETTE + LBP
 #: Grids (bands along the scene's depth, cells across a band) from the whole region down to fine cells. Of the
 #: sets tried by blocked cross-validation this did well on both a crowded mall (2.2 MAE, the whole region
 #: alone 2.6) and a quiet street (.6, alone .9); a single grid did worse on one of them.

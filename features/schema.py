@@ -1,6 +1,5 @@
 """Names, units and views of all feature columns, in the order in which they are computed."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 VIEWS = ("size", "edges", "texture")
@@ -34,8 +33,8 @@ class Schema:
 
     Parameters
     ----------
-    quantities : sequence of Quantity
-    regions : sequence of str
+    quantities : tuple of Quantity
+    regions : tuple of str
         Names of the regions.
     """
 
@@ -55,14 +54,3 @@ class Schema:
         """Column indices of each view, in the order of `VIEWS`."""
         views = [quantity.view for quantity in self.quantities] * len(self.regions)
         return [[i for i, view in enumerate(views) if view == wanted] for wanted in VIEWS]
-
-
-def check_quantities(quantities: Sequence[Quantity]) -> tuple[Quantity, ...]:
-    """Return `quantities` as a tuple, or raise ValueError when a name repeats or a view is unknown."""
-    names = [quantity.name for quantity in quantities]
-    if len(set(names)) != len(names):
-        raise ValueError(f"quantities must have distinct names, got {sorted(names)}")
-    unknown = {quantity.view for quantity in quantities} - set(VIEWS)
-    if unknown:
-        raise ValueError(f"views must be among {VIEWS}, got {sorted(unknown)}")
-    return tuple(quantities)

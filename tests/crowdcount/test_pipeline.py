@@ -16,6 +16,7 @@ from crowdcount.pipeline import (
     working_size,
 )
 from crowdcount.scene import Scene, scene_from
+from features.schema import VIEWS
 from features.vehicles import VehicleFinder
 
 
@@ -52,6 +53,12 @@ def drawn_scene(size_wh):
     unit = height / 240
     persons = [(width / 2, row * unit, (0.2 * row + 20) * unit) for row in (80.0, 230.0)]
     return scene_from(size_wh, persons=persons)
+
+
+@pytest.mark.parametrize("quantities", [ALL_QUANTITIES, ANY_SCENE_QUANTITIES])
+def test_quantities_have_names_of_their_own_and_a_known_view(quantities):
+    assert len({quantity.name for quantity in quantities}) == len(quantities)
+    assert {quantity.view for quantity in quantities} <= set(VIEWS)
 
 
 class TestWorkingSize:

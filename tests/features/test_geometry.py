@@ -7,11 +7,10 @@ from features import edges, size, texture
 from features.edges import edge_features
 from features.geometry import Figures, Geometry
 from features.perspective import height_map
-from features.schema import check_quantities
 from features.size import size_features
 from features.texture import texture_features
 
-QUANTITIES = check_quantities(size.QUANTITIES + edges.QUANTITIES + texture.QUANTITIES)
+QUANTITIES = size.QUANTITIES + edges.QUANTITIES + texture.QUANTITIES
 
 
 def all_features(grey, mask, geometry):

@@ -1,7 +1,7 @@
 import pytest
 
 from features import clumps, edges, silhouette, size, texture
-from features.schema import VIEWS, Quantity, Schema, check_quantities
+from features.schema import VIEWS, Quantity, Schema
 
 AREA = Quantity("area", "size", "h²", additive=True)
 EDGES = Quantity("edges", "edges", "h", additive=True)
@@ -18,7 +18,7 @@ def test_columns_go_region_by_region():
 
 
 def test_views_cover_every_column_exactly_once():
-    quantities = check_quantities(size.QUANTITIES + edges.QUANTITIES + texture.QUANTITIES)
+    quantities = size.QUANTITIES + edges.QUANTITIES + texture.QUANTITIES
     schema = Schema(quantities, ("a", "b", "c"))
     views = schema.views()
     assert sorted(column for view in views for column in view) == list(range(len(schema.names)))
@@ -34,11 +34,3 @@ def test_views_cover_every_column_exactly_once():
 )
 def test_a_family_measures_its_own_view(family, view):
     assert {quantity.view for quantity in family.QUANTITIES} == {view}
-
-
-def test_refuses_equal_names_and_unknown_views():
-    assert check_quantities([AREA, LBP]) == (AREA, LBP)
-    with pytest.raises(ValueError, match="distinct names"):
-        check_quantities([AREA, LBP, AREA])
-    with pytest.raises(ValueError, match="motion"):
-        check_quantities([AREA, Quantity("flow", "motion", "h", additive=True)])

@@ -121,8 +121,6 @@ class Counting:
         self.directions = directions
         self.stride = stride(self.rate)
         self._pipeline = make_pipeline(model, self.scene, self.rate, directions)
-        names = self._pipeline.quantity_names if model.per_cell else self._pipeline.schema.names
-        model.check_columns(names)
         self._band_rows = None
         if model.profile is not None:
             self._band_rows = Depth.of(self.scene).rows(len(model.profile.center))
@@ -294,13 +292,17 @@ def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:
 def make_pipeline(model: CounterModel, scene: Scene, rate: float, directions: bool = False) -> Pipeline:
     """The pipeline that measures what a model counts from, of frames that are counted at `rate` per second.
 
-    ModelError when the model was not trained on footage, or by an earlier version.
+    ModelError when the model was not trained on footage, or by an earlier version, as on other columns.
     """
     person_height = model.footage_height()
     rate /= stride(rate)
     if model.per_cell:
-        return Pipeline.for_any_scene(scene, rate, person_height)
-    return Pipeline(scene, rate, directions=directions, person_height=person_height)
+        pipeline = Pipeline.for_any_scene(scene, rate, person_height)
+        model.check_columns(pipeline.quantity_names)
+    else:
+        pipeline = Pipeline(scene, rate, directions=directions, person_height=person_height)
+        model.check_columns(pipeline.schema.names)
+    return pipeline
 
 
 def check_rate(name: str, rate: float) -> None:

@@ -246,9 +246,7 @@ def measure(
         else:
             step, pipeline = stride(rate), make_pipeline(model, scene, rate, directions)
             wanted = binary_dilation(wanted, np.ones(2 * reach(rate) + 1))
-        columns = pipeline.quantity_names if per_cell else pipeline.schema.names
-        if model is not None:
-            model.check_columns(columns)
+        columns = tuple(pipeline.schema.names) if model is None else model.columns
 
         copied = np.zeros(len(wanted), bool)
         if with_copies and rate >= LOW_RATE_FPS:
@@ -274,7 +272,7 @@ def measure(
     table = FeatureTable(
         rows=arrays["rows"],
         features=arrays["features"] if per_cell else _by_frame(arrays["features"]),
-        columns=tuple(columns),
+        columns=columns,
         views=pipeline.schema.views(),
         scene=replace(scene, view=view_of(arrays)),
         rate=rate,

@@ -35,7 +35,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
             "seconds": evaluation.seconds,
         }
         if evaluation.directions is not None:
-            facts["directions"] = evaluation.directions.facts()
+            facts["directions"] = asdict(evaluation.directions)
         print_result(json_line(facts))
     else:
         print_result("\n".join(evaluation_report(evaluation)))

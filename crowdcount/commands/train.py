@@ -64,7 +64,7 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
         if training.profile is not None:
             facts["profile"] = training.profile.facts()
         if training.directions is not None:
-            facts["directions"] = training.directions.errors.facts()
+            facts["directions"] = asdict(training.directions.errors)
         print_result(json_line({**asdict(training.metrics), **facts, "model": model}))
     else:
         print_result("\n".join(training_report(training, model)))

@@ -71,10 +71,6 @@ class DirectionErrors:
         both = count_metrics(labels.sum(axis=0), predictions.sum(axis=0))
         return cls(*map(count_metrics, labels, predictions), both)
 
-    def facts(self) -> dict:
-        """JSON-able."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionsFit:
@@ -306,7 +302,7 @@ def train(
             "kernel": kernel,
             **best.facts(),
             **({} if profile is None else {"profile": profile.facts()}),
-            **({} if directed is None else {"directions": directed.errors.facts()}),
+            **({} if directed is None else {"directions": asdict(directed.errors)}),
         },
         profile=None if profile is None else profile.predictor,
         examples=fitting.examples(fitted, best.setting) if kernel == "rbf" else None,

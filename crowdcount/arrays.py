@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import CrowdCountError, ModelError, OutputError
+from .errors import CrowdCountError, ModelError, OutputError, one_line
 from .storage import atomic_path, read_bytes, refuse_locked
 
 MAX_BYTES = 1 << 30  # of all members of one file once unpacked; far above any model or scene
@@ -93,7 +93,7 @@ def load_arrays(path: str | Path, kind: str, max_version: int,
         raise error(f"{path} is not a crowdcount {kind}: its description is missing or damaged; "
                     "give one that crowdcount wrote") from None
     if found != kind:
-        raise error(f"expected a crowdcount {kind}, but {path} holds {_one_line(repr(found))}; "
+        raise error(f"expected a crowdcount {kind}, but {path} holds {one_line(repr(found))[:120]}; "
                     "give another file")
     if version > max_version:
         raise error(f"{path} was written by a newer crowdcount (format {version}, this one reads up to "
@@ -145,7 +145,7 @@ def read_npz(path: str | Path, error: type[CrowdCountError]) -> dict[str, np.nda
     except PermissionError:
         raise error(f"{path} cannot be read: no permission; change its permissions") from None
     except Exception as reason:  # foreign bytes can make the parsers of zip and npy raise anything
-        raise error(f"{path} is damaged or was not written by crowdcount ({_one_line(str(reason))}); "
+        raise error(f"{path} is damaged or was not written by crowdcount ({one_line(str(reason))[:120]}); "
                     "copy or make it again") from reason
 
 
@@ -203,7 +203,3 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[str
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:120]

@@ -39,6 +39,11 @@ class BatchError(CrowdCountError):
     """An archive, the folder of its results or a cluster is not as a batch needs it."""
 
 
+def one_line(text: str) -> str:
+    """A foreign text with blanks in the place of line breaks and all else that terminals or SVG act on."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def lacks_memory(error: BaseException) -> bool:
     """Whether an error says that the memory is not enough; OpenCV, which may not be imported, has its own."""
     return isinstance(error, MemoryError) or (type(error).__module__ == "cv2" and error.code == _NO_MEMORY)

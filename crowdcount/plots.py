@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from .errors import one_line
 from .results import DIRECTIONS, CountSummary, FrameCount, clock
 from .storage import atomic_path, check_writable
 
@@ -285,7 +286,7 @@ def _figure(path: str | Path, height: float) -> "Figure":
 def _save(figure, path: str | Path, title: str) -> None:
     """Write a figure of `_figure` under its title, as far as the letters of a file's name can be drawn, and
     both ends of one that is too long."""
-    title = "".join(letter if letter.isprintable() else " " for letter in title)  # others break an SVG
+    title = one_line(title)
     drawn = figure.suptitle(title, x=0.005, ha="left", fontsize=12, fontweight="bold", color=_INK,
                             parse_math=False)
     with atomic_path(path) as temporary, warnings.catch_warnings():

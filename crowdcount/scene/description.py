@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from features.background import EmptyScene
 from features.perspective import MAX_SLOPE, MIN_SLOPE
 
-from ..errors import SceneError
+from ..errors import SceneError, one_line
 from .shapes import MAX_COORDINATE, MAX_SIDE
 
 #: Of the layout of a file.
@@ -65,7 +65,7 @@ def validated(model, content, path):
 def first_of(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "content"
-    return "".join(c if c.isprintable() else " " for c in f"{place}: {first['msg']}")[:160]
+    return one_line(f"{place}: {first['msg']}")[:160]
 
 
 def view_arrays(view: EmptyScene | None) -> dict[str, np.ndarray]:

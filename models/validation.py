@@ -62,15 +62,15 @@ class Copies:
 
 
 def out_of_fold(
-    estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold, copies: Copies | None = None
+    estimator: BaseEstimator, X: np.ndarray, y: np.ndarray, folds: BlockedKFold
 ) -> np.ndarray:
     """Predictions like y for every labelled row by clones fitted without its block, NaN for the other rows.
 
     The folds are blocks of the labelled rows; rows without a label (NaN in y) take part in every fit, those
-    of the block held out, and their copies, in none. X: (n, d) float64; y: (n,) float64, or (n, m) of
-    which a row with NaN is unlabelled.
+    of the block held out in none. X: (n, d) float64; y: (n,) float64, or (n, m) of which a row with NaN is
+    unlabelled.
     """
-    return out_of_fold_each([estimator], X, y, folds, copies)[0]
+    return out_of_fold_each([estimator], X, y, folds)[0]
 
 
 def out_of_fold_each(
@@ -80,7 +80,10 @@ def out_of_fold_each(
     folds: BlockedKFold,
     copies: Copies | None = None,
 ) -> list[np.ndarray]:
-    """`out_of_fold` of each estimator; neighbours that differ in lam alone share most of their work."""
+    """`out_of_fold` of each estimator; neighbours that differ in lam alone share most of their work.
+
+    Copies of rows that are held out take part in no fit either.
+    """
     missing = np.isnan(y).reshape(len(y), -1).any(axis=1)
     labelled, unlabelled = np.flatnonzero(~missing), np.flatnonzero(missing)
     predictions = [np.full(y.shape, np.nan) for _ in estimators]

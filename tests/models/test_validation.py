@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_val_score
 
-from models import BlockedKFold, Copies, CountRegressor, count_metrics, out_of_fold
+from models import BlockedKFold, Copies, CountRegressor, count_metrics, out_of_fold, out_of_fold_each
 
 
 @given(n=st.integers(5, 200), n_splits=st.integers(2, 5))
@@ -87,7 +87,7 @@ def test_copies_take_part_where_their_row_does_and_only_there():
     X, y = random.normal(size=(30, 3)), random.normal(size=30)
     y[4] = np.nan
     copies = Copies(X[[2, 12, 13, 25]] + 0.1, np.array([2, 12, 13, 25]))
-    prediction = out_of_fold(_Nearest(), X, y, BlockedKFold(3), copies)
+    prediction = out_of_fold_each([_Nearest()], X, y, BlockedKFold(3), copies)[0]
     labelled = np.flatnonzero(~np.isnan(y))
     for train, test in BlockedKFold(3).split(labelled):
         taken = [k for k, row in enumerate(copies.of) if row in labelled[train]]
@@ -97,7 +97,7 @@ def test_copies_take_part_where_their_row_does_and_only_there():
         np.testing.assert_array_equal(prediction[labelled[test]], labels[nearest])
     shown = X.copy()
     shown[12] = copies.X[1]  # the nearest of all: its own label must not be known
-    assert out_of_fold(_Nearest(), shown, y, BlockedKFold(3), copies)[12] != y[12]
+    assert out_of_fold_each([_Nearest()], shown, y, BlockedKFold(3), copies)[0][12] != y[12]
 
 
 class _Nearest(BaseEstimator):

@@ -74,7 +74,7 @@ def separate(
     coefficients, intercept, alphas = np.zeros(n), signs[present[0]], 0.0
     if np.ptp(signs[present]) > 0:
         machine = SVC(
-            C=1.0, kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=int(kernel.degree),
+            C=1.0, kernel=kernel.name, gamma=kernel.gamma, coef0=kernel.coef0, degree=kernel.degree,
             tol=solver_tol,
         )  # fmt: skip
         machine.fit(rows[present % n], signs[present], sample_weight=bounds[present])

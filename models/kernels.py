@@ -67,14 +67,14 @@ class Kernel:
                 "a polynomial kernel needs gamma > 0, coef0 >= 0 and a whole degree >= 1 to be positive "
                 f"semi-definite, not gamma={kernel.gamma}, coef0={kernel.coef0}, degree={kernel.degree}"
             )
-        return kernel
+        return replace(kernel, degree=int(kernel.degree))
 
     def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values (n_left, n_right) between the rows of `left` and `right`, float64."""
         if self.name == "linear":
             return left @ right.T
         if self.name in POLYNOMIAL_KERNELS:
-            return (self.gamma * (left @ right.T) + self.coef0) ** int(self.degree)
+            return (self.gamma * (left @ right.T) + self.coef0) ** self.degree
         # these two to the bit as scikit-learn, whose checks take longer
         if self.name == "rbf":
             return self._decayed(_squared_distances(left, right, _squared_lengths(left)))
@@ -84,15 +84,8 @@ class Kernel:
             return self._decayed(cdist(left, right, "cityblock"))
         from sklearn.metrics.pairwise import pairwise_kernels
 
-        return pairwise_kernels(
-            left,
-            right,
-            metric=self.name,
-            filter_params=True,
-            gamma=self.gamma,
-            coef0=self.coef0,
-            degree=int(self.degree),
-        )
+        parameters = {"gamma": self.gamma, "coef0": self.coef0}
+        return pairwise_kernels(left, right, metric=self.name, filter_params=True, **parameters)
 
     def _decayed(self, distances: np.ndarray) -> np.ndarray:
         """exp(-gamma distances), in their place."""
@@ -162,8 +155,8 @@ class Kernel:
                 values = np.tanh(inner)
                 slopes = self.gamma * (1 - values**2)
             else:
-                values = inner ** int(self.degree)
-                slopes = self.gamma * self.degree * inner ** (int(self.degree) - 1)
+                values = inner**self.degree
+                slopes = self.gamma * self.degree * inner ** (self.degree - 1)
             return values, lambda weights: (weights * slopes).T @ left
 
         return at
@@ -177,8 +170,8 @@ class Kernel:
         if self.name == "linear":
             return n_columns
         if self.name in POLYNOMIAL_KERNELS:
-            degree, n_variables = int(self.degree), n_columns + (self.coef0 > 0)  # the constant is one too
-            return comb(n_variables + degree - 1, degree)
+            n_variables = n_columns + (self.coef0 > 0)  # the constant is one too
+            return comb(n_variables + self.degree - 1, self.degree)
         return None
 
 
@@ -228,7 +221,7 @@ class PolynomialMap:
 
     def weight(self, monomial: tuple[int, ...]) -> float:
         """The weight of a monomial x_i x_j …, by the numbers i <= j <= … of its columns."""
-        top = int(self.kernel.degree)
+        top = self.kernel.degree
         multinomial = factorial(top) // factorial(top - len(monomial))
         for column in set(monomial):
             multinomial //= factorial(monomial.count(column))
@@ -241,7 +234,7 @@ class PolynomialMap:
         if self.kernel.name == "linear":
             yield columns.T, np.ones(self.n_columns)
             return
-        top = int(self.kernel.degree)
+        top = self.kernel.degree
         columns_by_row = np.ascontiguousarray(columns.T)
         level = np.ones((1, len(columns)))
         if self.kernel.coef0 > 0:
@@ -278,7 +271,7 @@ class PolynomialMap:
         """The function z -> phi(z).coefficients, for coefficients (size,), if it is of degree 2 at most."""
         if self.kernel.name == "linear":
             return QuadraticForm(np.float64(0), coefficients, None)
-        d, top, start = self.n_columns, int(self.kernel.degree), 0
+        d, top, start = self.n_columns, self.kernel.degree, 0
         if top > 2:
             return None
         constant, linear, square = np.float64(0), np.zeros(d), None
@@ -301,7 +294,7 @@ def _plan(polynomial: PolynomialMap) -> list[tuple[np.ndarray, np.ndarray, np.nd
     """Per degree 1, 2, …: each monomial's parent in the degree before, its last column, its weight."""
     plan = []
     place = {(): 0}
-    for degree in range(1, int(polynomial.kernel.degree) + 1):
+    for degree in range(1, polynomial.kernel.degree + 1):
         monomials = list(combinations_with_replacement(range(polynomial.n_columns), degree))
         parents = np.array([place[monomial[:-1]] for monomial in monomials])
         factors = np.array([monomial[-1] for monomial in monomials])

@@ -209,7 +209,7 @@ class CurvePredictor:
 
 def _described(kernel: Kernel) -> dict:
     """A kernel as JSON-able metadata, for `_kernel`."""
-    numbers = {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": int(kernel.degree)}
+    numbers = {"gamma": float(kernel.gamma), "coef0": float(kernel.coef0), "degree": kernel.degree}
     return {"kernel": kernel.name, **numbers}
 
 

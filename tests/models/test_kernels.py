@@ -110,6 +110,7 @@ def test_parameters_are_finite_numbers(name, key, value):
 
 def test_a_parameter_may_be_a_number_of_numpy():
     assert Kernel.resolve("rbf", {"gamma": np.float32(0.5)}, 4).gamma == 0.5
+    assert Kernel.resolve("poly", {"degree": np.float64(2)}, 4).map_size(4) == 15
 
 
 def test_evaluation_in_blocks_covers_every_row():

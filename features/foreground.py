@@ -332,18 +332,7 @@ class Segmenter:
         if self.reference_bgr is None:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
         former = self._light
-        if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
-            self._light = self._light_of(frame_bgr)
-        foreground, n_changed, seen_bgr = self._segmented(frame_bgr, self._light)
-        if self._light is former and self._has_doubled(n_changed, self._n_at_look):
-            self._light = self._light_of(frame_bgr)
-            foreground, n_changed, seen_bgr = self._segmented(frame_bgr, self._light)
-        if self._light is not former:
-            self._n_at_look = n_changed
-        if looking:
-            if self._light_in_turn is not None:
-                self._is_unsteady = _is_unsteady(self._light, self._light_in_turn)
-            self._light_in_turn = self._light
+        foreground, n_changed, seen_bgr = self._segmented_in_its_light(frame_bgr, looking)
         if self._model.see():
             self._keep(frame_bgr)
         has_doubled = self._has_doubled(n_changed, self._n_steady)
@@ -459,6 +448,23 @@ class Segmenter:
         if self.is_shifted:
             foreground &= self._registration.in_view
         return foreground, np.count_nonzero(foreground), seen_bgr
+
+    def _segmented_in_its_light(self, frame_bgr, looking: bool) -> tuple[np.ndarray, int, np.ndarray]:
+        """`_segmented` in the light as last looked at: now, where it is the turn, or it may be another."""
+        former = self._light
+        if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
+            self._light = self._light_of(frame_bgr)
+        found = self._segmented(frame_bgr, self._light)
+        if self._light is former and self._has_doubled(found[1], self._n_at_look):
+            self._light = self._light_of(frame_bgr)
+            found = self._segmented(frame_bgr, self._light)
+        if self._light is not former:
+            self._n_at_look = found[1]
+        if looking:
+            if self._light_in_turn is not None:
+                self._is_unsteady = _is_unsteady(self._light, self._light_in_turn)
+            self._light_in_turn = self._light
+        return found
 
     def _light_of(self, frame_bgr) -> Light:
         return self._model.meter.measure(frame_bgr)

@@ -97,6 +97,12 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
     datasets = [table.labels_of(one) for one, table in zip(datasets, tables, strict=True)]
     if len(datasets) == 1:
         return datasets[0], tables[0]
+    dataset = _joined_labels(datasets, tables)
+    check_labels(dataset.counts, MIN_LABELS, dataset.name)
+    return dataset, _joined_features(tables)
+
+
+def _joined_labels(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> Dataset:
     chosen = [table.rows.tolist() for table in tables]
 
     def of_rows(name: str) -> list | None:
@@ -116,7 +122,7 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
         )
 
     directed = of_rows("directed")
-    dataset = Dataset(
+    return Dataset(
         name=_names(datasets),
         numbers=np.array(of_rows("numbers")),
         counts=np.array(of_rows("counts")),
@@ -125,8 +131,10 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
         directed=None if directed is None else np.array(directed),
         recordings=tuple(one.name for one, rows in zip(datasets, chosen, strict=True) for _ in rows),
     )
-    check_labels(dataset.counts, MIN_LABELS, dataset.name)
-    before = np.cumsum([0, *map(len, chosen[:-1])])
+
+
+def _joined_features(tables: Sequence[FeatureTable]) -> FeatureTable:
+    before = np.cumsum([0, *(len(table.rows) for table in tables[:-1])])
 
     def of_all(parts: Sequence[FeatureTable]) -> FeatureTable:
         places = [
@@ -151,7 +159,7 @@ def joined(datasets: Sequence[Dataset], tables: Sequence[FeatureTable]) -> tuple
     if copied:
         of, X = zip(*copied, strict=True)
         table = replace(table, copies=Copies(np.vstack(X), np.concatenate(of)))
-    return dataset, table
+    return table
 
 
 def _names(datasets: Sequence[Dataset]) -> str:

@@ -126,12 +126,8 @@ class Counting:
             self._band_rows = Depth.of(self.scene).rows(len(model.profile.center))
         overview.teach(self._pipeline, learning)
         if kept is not None:
-            self._resume(kept)
-
-    def _resume(self, kept: Sequence[Landmark]) -> None:
-        images = self._source.images(kept)
-        n_frames = self._start.frame // (self.every * self.stride)
-        self._pipeline.resume(n_frames, (one for one in images if one is not None))
+            n_frames = self._start.frame // (self.every * self.stride)
+            self._pipeline.resume(n_frames, (one for one in source.images(kept) if one is not None))
 
     @property
     def working_size_wh(self) -> tuple[int, int]:

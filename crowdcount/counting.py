@@ -273,12 +273,11 @@ def is_short(found: float, stated: float) -> bool:
 
 
 def choose_scene(scene: Scene | None, model: CounterModel) -> Scene | None:
-    """The scene to count in: the given one, else the model's own; None where it is to be estimated.
+    """The scene to count in, `CounterModel.scene_for`; None where it is to be estimated.
 
-    Whoever trained with a scene file often counts with it too: the model's view is that scene's (`knowing`).
     ModelError when the model needs a scene and knows none, or does not count from footage at all.
     """
-    scene = model.scene if scene is None else scene.knowing(model.scene)
+    scene = model.scene_for(scene)
     if scene is None and not model.per_cell:
         model.footage_height()
         raise ModelError("the model knows no scene to count in: give one, or train it on footage")

@@ -392,6 +392,11 @@ class CounterModel:
         rows = features.reshape(-1, features.shape[-1])
         return self.regressor.outside_range(rows).reshape(len(features), -1).mean(axis=1)
 
+    def scene_for(self, scene: Scene | None) -> Scene | None:
+        """The given scene, or its own: whoever trained with a scene file often counts with it too, so that a
+        given one like its own has its view."""
+        return self.scene if scene is None else scene.knowing(self.scene)
+
     def is_for(self, scene: Scene | None) -> bool:
         """Whether it counts in a scene: any, or the region and the heights in which it learnt. None: of
         ready-made features."""

@@ -183,7 +183,7 @@ def watch(
     began = time.perf_counter()
     show = show or show_nothing
     loaded = load_model(model, KIND)
-    given = loaded.scene if scene is None else load_scene(scene).knowing(loaded.scene)
+    given = loaded.scene_for(None if scene is None else load_scene(scene))
     if is_table(source) != (loaded.scene is None):
         has, wants = ("features", "footage") if is_table(source) else ("footage", "features")
         raise ModelError(

@@ -170,7 +170,7 @@ def counts_of(
     check_labels(dataset.counts[wanted], least, dataset.name)
     seen = wanted.copy()
     seen[asked.argmax()] = True  # counting begins there too
-    scene = model.scene if scene is None else scene.knowing(model.scene)
+    scene = model.scene_for(scene)
     table = measure(dataset, seen, scene=scene, model=model, **options)
     directed = table.directed
     if table.times_s is None:

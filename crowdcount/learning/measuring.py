@@ -416,6 +416,11 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
     if not found:
         raise DatasetError(f"none of the frames asked for in {source.info.name} could be decoded; "
                            "choose others, or copy it again")
+    return _as_arrays(found, copies)
+
+
+def _as_arrays(found: Sequence[tuple], copies: dict[int, np.ndarray]) -> dict[str, np.ndarray]:
+    """What was `_measured` of each frame, and of copies by the number of theirs."""
     rows, times_s, estimated, moved, recoloured, contrast, features, directed = zip(*found, strict=True)
     arrays = {
         "rows": np.array(rows, np.int64),

@@ -67,23 +67,24 @@ TUBE = 0.1
 
 
 class Setting(Protocol):
-    """A regressor's settings, a frozen dataclass of numbers and texts."""
+    """A regressor's settings, a frozen dataclass of numbers and texts.
 
-    @property
-    def takes_unlabelled(self) -> bool:
-        """Whether frames without a label take part in the fit."""
+    Attributes
+    ----------
+    takes_unlabelled : bool
+        Whether frames without a label take part in the fit.
+    by_precision : bool
+        Whether the columns are weighted by how precisely each measures the count.
+    by_grid : bool
+        Whether the columns, measured from pixels, are weighted by `grid_weights`.
+    handicap : float
+        What its error is multiplied with where it is compared with others'.
+    """
 
-    @property
-    def by_precision(self) -> bool:
-        """Whether the columns are weighted by how precisely each measures the count."""
-
-    @property
-    def by_grid(self) -> bool:
-        """Whether the columns, measured from pixels, are weighted by `grid_weights`."""
-
-    @property
-    def handicap(self) -> float:
-        """What its error is multiplied with where it is compared with others'."""
+    takes_unlabelled: bool = False
+    by_precision: bool = False
+    by_grid: bool = False
+    handicap: float = 1.0
 
     @property
     def description(self) -> str:
@@ -96,13 +97,14 @@ class Setting(Protocol):
     @property
     def from_pixels(self) -> "Setting":
         """The same for columns that are measured from pixels, in the views of size, edges and texture."""
+        return self
 
     def regressor(self, views: Sequence[np.ndarray]) -> RegressorMixin:
         """The regressor, not fitted, for standardised columns in `views` (index arrays)."""
 
 
 @dataclass(frozen=True)
-class HuberLossSetting:
+class HuberLossSetting(Setting):
     """Huber loss regression (HLR).
 
     Attributes
@@ -170,7 +172,7 @@ class HuberLossSetting:
 
 
 @dataclass(frozen=True)
-class RbfSetting:
+class RbfSetting(Setting):
     """Huber loss regression with RBF kernels.
 
     Attributes
@@ -187,19 +189,11 @@ class RbfSetting:
     lam: float
     n_refinements: int = 0
 
-    takes_unlabelled = False
-    handicap = 1.0
-    by_precision = False
-    by_grid = False
     unpruned = HuberLossSetting.unpruned
 
     @property
     def description(self) -> str:
         return f"RBF kernels of gamma {self.width:g} / columns of the view, lam {self.lam:g}"
-
-    @property
-    def from_pixels(self) -> "RbfSetting":
-        return self
 
     def regressor(self, views: Sequence[np.ndarray]) -> HuberLossRegressor:
         return HuberLossRegressor(
@@ -213,7 +207,7 @@ class RbfSetting:
 
 
 @dataclass(frozen=True)
-class RobustKernelSetting:
+class RobustKernelSetting(Setting):
     """Robust regularized kernel regression (R3).
 
     Attributes
@@ -231,10 +225,6 @@ class RobustKernelSetting:
     switch: float
     epsilon: float = 0.0
     by_grid: bool = False
-
-    takes_unlabelled = False
-    handicap = 1.0
-    by_precision = False
 
     @property
     def description(self) -> str:

@@ -553,38 +553,7 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     arrays, content = load_arrays(path, kind, VERSION, ModelError)
     try:
         meta = _Meta.model_validate_json(json.dumps(content))
-        regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
-        if regressor.n_columns != len(meta.columns):
-            raise ValueError(f"expected {len(meta.columns)} columns, found {regressor.n_columns}")
-        profile = None
-        if meta.profile is not None:
-            profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta.profile.model_dump())
-            if profile.n_columns != len(meta.columns) or meta.per_cell:
-                raise ValueError(f"the profile does not fit the {len(meta.columns)} columns")
-        examples, prototypes = None, None
-        if meta.has_examples:
-            examples = Examples.from_arrays(_part(arrays, "examples_"), len(meta.columns))
-        if meta.has_prototypes:
-            size = len(regressor.expansions[0].coefficients)
-            prototypes = Prototypes.from_arrays(_part(arrays, "prototypes_"), size)
-        directions = None
-        if meta.directions is not None:
-            directions = tuple(
-                CountPredictor.from_arrays(_part(arrays, f"{name}_"), part)
-                for name, part in meta.directions.model_dump().items()
-            )
-            if directions[0].n_columns != directions[1].n_columns:
-                raise ValueError("the two directions differ in their columns")
-        fullness = None
-        if meta.fullest is not None:
-            if meta.per_cell:
-                raise ValueError("a model that counts per cell knows no frame's fullness")
-            fullness = Fullness.from_arrays(_part(arrays, "fullness_"), meta.fullest, len(meta.columns))
-        edges = None
-        if meta.has_edges:
-            if meta.per_cell:
-                raise ValueError("a model that counts per cell knows no scene's edges")
-            edges = EdgeRange.from_arrays(_part(arrays, "edges_"), len(meta.columns))
+        parts = _parts_of(meta, arrays)
         scene = None if meta.scene is None else scene_of(_part(arrays, "scene_"), meta.scene, path)
     except SceneError as error:
         raise ModelError(f"the model file holds no sound scene: {error}") from None
@@ -593,20 +562,50 @@ def load_model(path: str | Path, kind: str = "model") -> CounterModel:
     except ValueError as error:
         raise ModelError(f"{path} is not a model file ({error}); train it again") from None
     return CounterModel(
-        regressor,
-        meta.columns,
+        columns=meta.columns,
         **{name: getattr(meta, name) for name in _PLAIN},
         quantile=np.inf if meta.quantile is None else meta.quantile,
-        fullness=fullness,
         most=np.inf if meta.most is None else meta.most,
-        edges=edges,
         scene=scene,
         facts=meta.facts,
-        profile=profile,
-        examples=examples,
-        prototypes=prototypes,
-        directions=directions,
+        **parts,
     )
+
+
+def _parts_of(meta: _Meta, arrays: Mapping[str, np.ndarray]) -> dict[str, object]:
+    """The parts of a model that are made of arrays, but for the scene, by its attributes' names; ValueError
+    when they contradict each other."""
+    n_columns = len(meta.columns)
+    regressor = CountPredictor.from_arrays(_part(arrays, "regressor_"), meta.regressor.model_dump())
+    if regressor.n_columns != n_columns:
+        raise ValueError(f"expected {n_columns} columns, found {regressor.n_columns}")
+    parts = {"regressor": regressor}
+    if meta.profile is not None:
+        profile = CurvePredictor.from_arrays(_part(arrays, "profile_"), meta.profile.model_dump())
+        if profile.n_columns != n_columns or meta.per_cell:
+            raise ValueError(f"the profile does not fit the {n_columns} columns")
+        parts["profile"] = profile
+    if meta.has_examples:
+        parts["examples"] = Examples.from_arrays(_part(arrays, "examples_"), n_columns)
+    if meta.has_prototypes:
+        size = len(regressor.expansions[0].coefficients)
+        parts["prototypes"] = Prototypes.from_arrays(_part(arrays, "prototypes_"), size)
+    if meta.directions is not None:
+        right, left = parts["directions"] = tuple(
+            CountPredictor.from_arrays(_part(arrays, f"{name}_"), part)
+            for name, part in meta.directions.model_dump().items()
+        )
+        if right.n_columns != left.n_columns:
+            raise ValueError("the two directions differ in their columns")
+    if meta.fullest is not None:
+        if meta.per_cell:
+            raise ValueError("a model that counts per cell knows no frame's fullness")
+        parts["fullness"] = Fullness.from_arrays(_part(arrays, "fullness_"), meta.fullest, n_columns)
+    if meta.has_edges:
+        if meta.per_cell:
+            raise ValueError("a model that counts per cell knows no scene's edges")
+        parts["edges"] = EdgeRange.from_arrays(_part(arrays, "edges_"), n_columns)
+    return parts
 
 
 def default_model() -> CounterModel:

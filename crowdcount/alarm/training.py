@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -198,28 +199,14 @@ def _fit(
     taken = _taken(calls)
     calls, frames, X = calls.among(taken), frames[taken], X[taken]
     confidence = calls.confidence
-    called, every_row = np.flatnonzero(~np.isnan(confidence)), np.arange(len(X))
+    called = np.flatnonzero(~np.isnan(confidence))
     mean, scale, *_ = column_statistics(X)
     weights = column_weights(measuring)
     weighted = standardised(X, mean, scale) * weights
     folds = BlockedKFold(N_BLOCKS)
-
-    def classifier(belief: str) -> BetaSVMClassifier:
-        options = {"kernel": "linear", "C": C, "balanced": True, "solver_tol": SOLVER_TOL}
-        return BetaSVMClassifier(start="proportions", **options, **BELIEFS[belief])
-
-    def judged(belief: str, rows: np.ndarray) -> tuple:
-        predicted = np.full(len(X), np.nan)
-        predicted[rows] = out_of_fold(classifier(belief), weighted[rows], confidence[rows], folds)
-        errors = call_errors(calls, predicted)
-        return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, belief, rows
-
-    parts = (called, every_row) if n_silent else (called,)
-    plain, *others = (judged(belief, part) for belief, part in product(BELIEFS, parts))
-    best = min(others, key=lambda judgement: judgement[0])
-    _, errors, belief, rows = best if best[0] <= plain[0] - LEAST_GAIN else plain
-
-    fitted = classifier(belief).fit(weighted[rows], confidence[rows])
+    parts = (called, np.arange(len(X))) if n_silent else (called,)
+    errors, belief, rows = _chosen(calls, weighted, folds, parts)
+    fitted = _classifier(belief).fit(weighted[rows], confidence[rows])
     votes = calls.votes[rows]
     contradicted = (votes != 0.5) & ((votes > 0.5) != (fitted.confidence_ > 0.5)) & ~np.isnan(votes)
     low, high = X[rows].min(axis=0), X[rows].max(axis=0)
@@ -227,7 +214,7 @@ def _fit(
     predictor = CountPredictor(mean, scale, low, high, float(fitted.intercept_), (expansion,))
     is_crowded = predictor.values(X[rows]) > 0
     missed, false, share_error = errors
-    takes_silent = rows is every_row
+    takes_silent = rows is not called
     facts = {
         "trained_on": measuring.name,
         "called_frames": n_called,
@@ -263,6 +250,29 @@ def _fit(
         only_answer=None if says_both else ("fine", "too crowded")[int(is_crowded[0])],
         seconds=time.perf_counter() - began,
     )
+
+
+def _classifier(belief: str) -> BetaSVMClassifier:
+    options = {"kernel": "linear", "C": C, "balanced": True, "solver_tol": SOLVER_TOL}
+    return BetaSVMClassifier(start="proportions", **options, **BELIEFS[belief])
+
+
+def _chosen(
+    calls: Calls, weighted: np.ndarray, folds: BlockedKFold, parts: Sequence[np.ndarray]
+) -> tuple[tuple[float, float, float], str, np.ndarray]:
+    """What blocked cross-validation chooses: its `call_errors`, what to believe, see `BELIEFS`, and one of
+    the `parts` of the rows (n, d), of which the first has those that are called."""
+    confidence = calls.confidence
+
+    def judged(belief: str, rows: np.ndarray) -> tuple:
+        predicted = np.full(len(confidence), np.nan)
+        predicted[rows] = out_of_fold(_classifier(belief), weighted[rows], confidence[rows], folds)
+        errors = call_errors(calls, predicted)
+        return _known_mean(_known_mean(*errors[:2]), errors[2]), errors, belief, rows
+
+    plain, *others = (judged(belief, part) for belief, part in product(BELIEFS, parts))
+    best = min(others, key=lambda judgement: judgement[0])
+    return (best if best[0] <= plain[0] - LEAST_GAIN else plain)[1:]
 
 
 def column_weights(measuring: Measuring) -> np.ndarray:

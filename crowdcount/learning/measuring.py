@@ -49,6 +49,8 @@ Progress = Callable[[int, int], None]
 class FeatureTable:
     """Measured frames.
 
+    Of several recordings that were joined, `times_s`, `estimated`, `moved` and `least_contrast` are None too.
+
     Attributes
     ----------
     rows : (n,) int64

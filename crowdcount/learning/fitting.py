@@ -82,11 +82,6 @@ class Validated:
     local: HuberLossSetting | None = None
 
     @property
-    def handicapped_mae(self) -> float:
-        """What settings are compared by."""
-        return self.setting.handicap * self.metrics.mae
-
-    @property
     def n_averaged(self) -> int:
         """Number of regressions whose mean predicts."""
         return len(self.averaged) or 1
@@ -170,7 +165,7 @@ class Fitting:
                 settings.append(setting)
             if settings:
                 judged += self.validated_each(settings)
-                best = min(judged, key=lambda one: one.handicapped_mae)
+                best = min(judged, key=lambda one: one.setting.handicap * one.metrics.mae)
         return self._averaged(best, judged) if is_small else best
 
     def _averaged(self, best: Validated, judged: list[Validated]) -> Validated:

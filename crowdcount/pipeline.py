@@ -21,7 +21,7 @@ from features.geometry import Figures, Geometry
 from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
-from features.perspective import depth_cells, heights_by_end
+from features.perspective import heights_by_end
 from features.schema import Schema
 from features.silhouette import QUANTITIES as SILHOUETTE
 from features.silhouette import silhouette_features
@@ -154,13 +154,11 @@ class Pipeline:
         self.person_height = person_height or usual
         self.size_wh = working_size(scene, self.person_height)
         small = scene.resized(self.size_wh)
-        labels, names = [], []
+        self.geometry = Geometry.of_grids(small.person_height, small.roi, grids)
+        names = []
         for rows, columns in grids:
-            cells = depth_cells(small.person_height, small.roi, rows, columns)
             self._first_cell = len(names)
-            labels.append(np.where(cells >= 0, cells + len(names), -1).astype(np.int32))
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
-        self.geometry = Geometry(np.stack(labels), small.person_height, len(names))
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._by_blob = by_blob
         if by_blob:

@@ -1,10 +1,13 @@
 """What every feature family needs to know of a scene and of a frame's foreground in it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import cv2
 import numpy as np
+
+from .perspective import depth_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,19 @@ class Geometry:
             raise ValueError("no pixel lies in a region: the region of interest is empty")
         if self.grids.max() >= self.n_regions:
             raise ValueError(f"region {self.grids.max()} is beyond the {self.n_regions} regions")
+
+    @classmethod
+    def of_grids(
+        cls, person_height: np.ndarray, roi: np.ndarray, grids: Sequence[tuple[int, int]]
+    ) -> "Geometry":
+        """The geometry of a region of interest (H, W) bool, divided into `depth_cells` of so many rows and
+        columns once for each of the `grids`."""
+        labels, n_regions = [], 0
+        for rows, columns in grids:
+            cells = depth_cells(person_height, roi, rows, columns)
+            labels.append(np.where(cells >= 0, cells + n_regions, -1).astype(np.int32))
+            n_regions += rows * columns
+        return cls(np.stack(labels), person_height, n_regions)
 
     @cached_property
     def roi(self) -> np.ndarray:

@@ -7,20 +7,10 @@ import pytest
 from benchmarks.plain import plain_features
 from features.edges import edge_features
 from features.geometry import Figures, Geometry
-from features.perspective import depth_cells, height_map
+from features.perspective import height_map
 from features.silhouette import silhouette_features
 from features.size import size_features
 from features.texture import texture_features
-
-
-def geometry_of(shape, roi, grids):
-    heights = height_map(0.3, 10, shape[::-1], 5, 1000)
-    labels, count = [], 0
-    for rows, columns in grids:
-        cells = depth_cells(heights, roi, rows, columns)
-        labels.append(np.where(cells >= 0, cells + count, -1).astype(np.int32))
-        count += rows * columns
-    return Geometry(np.stack(labels), heights, count)
 
 
 @pytest.mark.parametrize("grids", [((1, 1), (3, 2), (6, 5)), ((4, 7),)], ids=["three grids", "one grid"])
@@ -35,7 +25,7 @@ def test_fast_features_are_the_plain_ones(grids, shape, share):
     roi = np.ones(shape, bool)
     roi[shape[0] // 3 : shape[0] // 2, 4:8] = False
     mask = (noise >= np.quantile(noise, 1 - share)) & roi if share else np.zeros(shape, bool)
-    geometry = geometry_of(shape, roi, grids)
+    geometry = Geometry.of_grids(height_map(0.3, 10, shape[::-1], 5, 1000), roi, grids)
     figures = Figures(mask, geometry)
     fast = np.hstack([
         size_features(figures),

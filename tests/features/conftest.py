@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from features.geometry import Geometry
-from features.perspective import depth_cells
 
 cv2.setNumThreads(1)
 
@@ -20,11 +19,6 @@ def make_geometry() -> Callable[..., Geometry]:
         heights = np.asarray(person_height, np.float32)
         heights = np.full(shape, heights) if heights.ndim == 0 else heights
         roi = np.ones(heights.shape, bool) if roi is None else roi
-        labels, count = [], 0
-        for rows, columns in grids:
-            cells = depth_cells(heights, roi, rows, columns)
-            labels.append(np.where(cells >= 0, cells + count, -1).astype(np.int32))
-            count += rows * columns
-        return Geometry(np.stack(labels), heights, count)
+        return Geometry.of_grids(heights, roi, grids)
 
     return make

@@ -578,5 +578,5 @@ def plot_compression(found: "Compression", path: str | Path, title: str) -> None
     _style_people(axes)
     axes.set_ylabel("mean absolute error, people", color=GREY)
     axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
-    axes.legend(fontsize=8, frameon=False, labelcolor=_INK)
+    axes.legend(fontsize=8, facecolor="white", edgecolor="none", framealpha=1, labelcolor=_INK)
     _save(figure, path, title)

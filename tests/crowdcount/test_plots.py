@@ -16,9 +16,11 @@ import pytest
 
 from crowdcount import plots
 from crowdcount.errors import OutputError
-from crowdcount.plots import DrawnCounts, plot_alarm, plot_counts
+from crowdcount.learning.compression import CompressedSize, Compression
+from crowdcount.plots import DrawnCounts, plot_alarm, plot_compression, plot_counts
 from crowdcount.profile import Profile
 from crowdcount.results import CountSummary, FrameCount
+from models.validation import CountMetrics
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -266,3 +268,20 @@ class TestPlotAlarm:
     @pytest.mark.parametrize("values", [[], [(0.0, math.nan)], [(1.0, 0.5)] * 3])
     def test_few_or_no_values(self, tmp_path, values):
         alarm_columns(tmp_path / "a.png", values)
+
+
+class TestPlotCompression:
+    def test_no_line_of_the_grid_runs_through_the_legend(self, tmp_path):
+        def size(prototypes, selected):
+            errors = CountMetrics(n=800, mae=1.9, mse=5.5, rmse=2.3, mre=0.07, bias=0.2)
+            by = dict.fromkeys(("k-medians", "spanning", "random"), selected)
+            return CompressedSize(prototypes=prototypes, metrics=errors, kibibytes=100.0, milliseconds=1.0,
+                                  difference=0.1, selected=by)
+
+        sizes = tuple(size(20 - k, 2.3 + k / 4) for k in range(20))
+        plot_compression(Compression(None, size(800, 1.9), sizes, sizes[-1], 1.0), tmp_path / "c.png", "clip")
+        picture = cv2.imread(str(tmp_path / "c.png"), cv2.IMREAD_GRAYSCALE)
+        height, width = picture.shape
+        legend = picture[height // 10 : height // 3, int(0.8 * width) : int(0.97 * width)]
+        assert (legend < 150).any()
+        assert not (legend < 250).all(axis=1).any()

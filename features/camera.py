@@ -10,6 +10,8 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from .images import median_of
+
 #: Width at which the images are compared, pixels.
 WIDTH = 320
 #: A shift by this many pixels to a side at that width counts as moved; patches are sought this far around.
@@ -64,12 +66,12 @@ def showing_one_view(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def _differ(images_bgr, view, other) -> bool:
-    """Whether some of the images (n,) bool, and others, show scenes that differ in much of the picture."""
-    scene, other_scene = (
-        np.median([CameraWatch.reduced(images_bgr[k]) for k in np.flatnonzero(some)], axis=0)
-        for some in (view, other)
-    )
-    return np.mean(np.abs(scene - other_scene) > _DIFFERENCE) > _DIFFERING_SHARE
+    """Whether some of the images (n,) bool, and others, show scenes that differ in much of the picture, or of
+    which one is the other shifted."""
+    scene, other_scene = (median_of([images_bgr[k] for k in np.flatnonzero(some)]) for some in (view, other))
+    differences = cv2.absdiff(CameraWatch.reduced(scene), CameraWatch.reduced(other_scene))
+    is_other = np.mean(differences > _DIFFERENCE) > _DIFFERING_SHARE
+    return is_other or CameraWatch(scene).shift(other_scene) not in (None, (0.0, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,9 @@ import numpy as np
 
 #: A camera sways whose frames are so many pixels beside their place: the root mean square over `N_FRAMES`.
 LEAST_SWAY, N_FRAMES = 0.15, 12
+#: A frame that is farther beside its place than so many times that mean, and so many pixels, is of a camera
+#: that was moved, which `features.camera` tells: shifted back here, it would show none of the flags.
+_FURTHEST, _FAR = 4.0, 2.0
 #: Corners of the scene that are followed, with fewer of which nothing is told; how far they are apart, and to
 #: what side they are looked at, pixels.
 _N_CORNERS, _FEW_CORNERS, _APART, _SIDE = 80, 12, 8, 13
@@ -36,14 +39,20 @@ class Steadier:
         self._see(greys[len(greys) // 2])
         shifts = np.array([self._shift(grey) for grey in greys])
         shifts -= np.median(shifts, axis=0)
-        self.is_needed = bool(np.sqrt(np.square(shifts).sum(axis=1).mean()) > LEAST_SWAY)
+        sway = np.sqrt(np.square(shifts).sum(axis=1).mean())
+        self.is_needed = bool(sway > LEAST_SWAY)
+        self._furthest = max(_FURTHEST * sway, _FAR)
         if self.is_needed:
             steady = [_shifted(grey, shift) for grey, shift in zip(greys, shifts, strict=True)]
             self._see(np.median(steady, axis=0).astype(np.uint8))
 
     def steady(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """A frame (H, W, 3) uint8 in its place, its edge repeated where nothing of it is."""
-        return _shifted(frame_bgr, self._shift(_grey(frame_bgr))) if self.is_needed else frame_bgr
+        """A frame (H, W, 3) uint8 in its place, its edge repeated where nothing of it is; itself where the
+        camera does not sway, or by far less."""
+        if not self.is_needed:
+            return frame_bgr
+        shift = self._shift(_grey(frame_bgr))
+        return frame_bgr if np.hypot(*shift) > self._furthest else _shifted(frame_bgr, shift)
 
     def _see(self, scene) -> None:
         self._scene = scene

@@ -69,6 +69,20 @@ def test_nothing_is_foreground_but_people(by):
     assert np.mean([overlap(item.mask, mask) for item, mask in zip(found, masks, strict=True)]) > 0.75
 
 
+@pytest.mark.parametrize("by", [0.4, 1.0])
+def test_a_knock_of_a_camera_that_sways_is_told(by):
+    shifts = sway(120, by)
+    shifts[60:] += 6, -5
+    frames, masks = footage(shifts)
+    segmenter = Segmenter(RATE, ROI, any_scene=True)
+    segmenter.learn(frames[:60])
+    found = [segmenter.apply(frame) for frame in frames]
+    assert {item.flags for item in found[:60]} == {()}
+    assert {item.flags for item in found[70:]} == {("shifted_back",)}
+    after = zip(found[70:], masks[70:], strict=True)
+    assert np.mean([overlap(item.mask, mask) for item, mask in after]) > 0.7
+
+
 def test_a_camera_goes_on_swaying_as_if_all_frames_had_been_seen(monkeypatch):
     monkeypatch.setattr("features.background.ABSORPTION_S", 12.0)
     frames, _ = footage(sway(400, 2.0))

@@ -20,6 +20,8 @@ from .measuring import Progress, n_lost_labels
 from .regressors import N_REFINEMENTS, HuberLossSetting
 
 AUDIT_COLUMNS = {"rank": int, "frame": int, "label": float, "prediction": float, "refinement": int}
+#: A label that the prediction is nearer to than this is the number that it would be rounded to.
+_SAME = 0.5
 #: Labels of a page that are shown with their frame, the oddest ones: a page of more would be slow to open.
 MAX_PICTURES = 200
 _PICTURE_WIDTH = 480
@@ -34,7 +36,7 @@ class Audit:
     name : str
         The data set's.
     removed : tuple of RemovedLabel
-        The labels that stand out, oddest first.
+        The labels that stand out, oddest first: pruned, and half a person or more beside the prediction.
     numbers : (n,) int64
         All frames with a label, in the data set's own numbering.
     labels, predictions : (n,) float64
@@ -107,9 +109,10 @@ def audit_labels(
     fitting = Fitting(measured, measured.labels_of(dataset))
     setting = replace(fitting.choose().setting, n_refinements=N_REFINEMENTS)
     pruned = fitting.validated(setting).predictions
+    removed = fitting.removed(fitting.fit(setting), pruned)
     return Audit(
         name=dataset.name,
-        removed=fitting.removed(fitting.fit(setting), pruned),
+        removed=tuple(one for one in removed if abs(one.label - one.prediction) >= _SAME),
         numbers=fitting.numbers,
         labels=fitting.labels,
         predictions=pruned,

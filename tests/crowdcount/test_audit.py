@@ -11,7 +11,7 @@ import pytest
 
 from crowdcount.learning.audit import AUDIT_COLUMNS, Audit, audit_labels, write_audit_page, write_audit_table
 from crowdcount.learning.datasets import Dataset
-from crowdcount.learning.fitting import RemovedLabel
+from crowdcount.learning.fitting import Fitting, RemovedLabel
 from crowdcount.learning.regressors import HuberLossSetting
 from crowdcount.learning.training import train
 from crowdcount.scene import scene_from
@@ -105,6 +105,12 @@ class TestAudit:
     def test_clean_labels_stay(self):
         audit = audit_labels(linear({}))
         assert len(audit.removed) <= 2
+
+    def test_a_label_that_others_predict_does_not_stand_out(self, found, monkeypatch):
+        odd = found.removed[0]
+        like = [replace(odd, number=k, label=odd.prediction + by) for k, by in enumerate((0, 0.4, -0.6))]
+        monkeypatch.setattr(Fitting, "removed", lambda *_: (odd, *like))
+        assert audit_labels(linear()).removed == (odd, like[2])
 
     def test_frames_choose_by_the_data_sets_own_numbers(self):
         audit = audit_labels(linear(), frames="541-640")

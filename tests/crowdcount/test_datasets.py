@@ -778,6 +778,6 @@ def test_what_is_no_data_set(clip, tmp_path):
     (tmp_path / "folder").mkdir()
     refused(tmp_path / "absent", said="does not exist; check the name")
     refused(tmp_path / "folder", said="is neither a Mall nor a UCSD folder")
-    refused(clip, said="has no counts of people with it; add a counts CSV file or a MOT file")
+    refused(clip, said="no counts of people with it; give a CSV file of them (--counts) or a MOT file (--mot")
     refused(clip, counts="a.csv", mot="gt.txt", said="not both")
     refused(clip, annotated="1-4", said="annotated frames belong to a MOT file, but there is none")

@@ -93,4 +93,5 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         return load_mall_features(path)
     if path.suffix.lower() == ".npz":
         return load_ucsd_features(path)
-    raise DatasetError(f"{path} has no counts of people with it; add a counts CSV file or a MOT file")
+    raise DatasetError(f"{path} has no counts of people with it; "
+                       "give a CSV file of them (--counts) or a MOT file (--mot)")

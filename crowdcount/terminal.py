@@ -81,10 +81,12 @@ class Terminal:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")
         if summary.flags:
             self.say(flagged(summary.flags))
-        n_learning = summary.flags.get("learning", 0)
-        if n_learning and n_learning + summary.flags.get("undecodable", 0) == summary.frames:
+        if _all_carry("learning", summary):
             self.say("  the empty scene cannot be told from people in so few frames: give more, or a model "
                      "of this camera (-m)")  # fmt: skip
+        elif _all_carry("camera_moved", summary):
+            self.say("  no frame shows the view in which the model learnt, and what it tells is not to be "
+                     "relied on: give a model of this camera (-m), or train one on this footage")  # fmt: skip
         elif self._scene_is_learnt and _showed_nobody(summary):
             self.say("  nobody was seen to come or go; who stands or sits still from beginning to end is "
                      "taken for a part of the empty scene")  # fmt: skip
@@ -135,6 +137,12 @@ def _progress_note(task, done: int, total: int | None, people: float | None) -> 
     if task.time_remaining is not None:
         notes.append(f"ETA {clock(task.time_remaining)}")
     return ", ".join(notes)
+
+
+def _all_carry(flag: str, summary: CountSummary) -> bool:
+    """Whether all frames carry a flag that could be decoded, if any."""
+    n_flagged = summary.flags.get(flag, 0)
+    return n_flagged > 0 and n_flagged + summary.flags.get("undecodable", 0) == summary.frames
 
 
 def _showed_nobody(summary: CountSummary) -> bool:

@@ -227,6 +227,16 @@ class TestCount:
         assert "frames flagged: learning 2, undecodable 1" in stderr
         assert "the empty scene cannot be told from people" in stderr
 
+    def test_footage_of_another_camera_than_the_models_is_told(self, run, here):
+        (here / "other").mkdir()
+        for k, (frame, _) in enumerate(street(20)):
+            cv2.imwrite(f"other/{k:02d}.png", np.ascontiguousarray(frame[::-1, ::-1]))
+        told = "no frame shows the view in which the model learnt"
+        _, _, stderr = run("other/ --fps 10 -m ../model.npz")
+        assert "frames flagged: camera_moved 20" in stderr
+        assert told in stderr
+        assert told not in run("../street.avi -m ../model.npz")[2]
+
     def test_people_who_all_stand_still_are_told_to_be_background(self, run, here):
         (here / "still").mkdir()
         [(frame, _)] = street(1)

@@ -140,7 +140,7 @@ def _progress_note(task, done: int, total: int | None, people: float | None) -> 
 
 
 def _all_carry(flag: str, summary: CountSummary) -> bool:
-    """Whether all frames carry a flag that could be decoded, if any."""
+    """Whether all frames that could be decoded carry a flag, if there are any."""
     n_flagged = summary.flags.get(flag, 0)
     return n_flagged > 0 and n_flagged + summary.flags.get("undecodable", 0) == summary.frames
 

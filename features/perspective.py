@@ -46,6 +46,9 @@ _FEW_PEOPLE = 5.0  # and with their number, as 1 − exp(−number / this)
 # move where they are, in 1 to 4 places, people through 8 and more. Feet so many heights apart are in two.
 _FEW_PLACES, _PLACE = 5.0, 0.25
 _COMPARED_BLOBS = 300  # at a threshold, to tell in how many places they are
+# and with where anything moves at all, as 1 − exp(−(area / this)²), in strips a person high and a frame's
+# width wide: a bush of many leaves stays within .2 or .3 of one, people sweep .7 and more.
+_LITTLE_SWEPT = 0.3
 _LYING_SCALE = 0.1  # and falls with the share of blobs that lie, which is up to 0.09 where people walk
 _NOBODY = 1e-9  # so few upright people, as specks are, are none
 #: Light is of parts of the frame where its `unevenness` is above this; below, people and what they are
@@ -190,7 +193,8 @@ class HeightEstimate:
     reliability : float
         Between 0 and 1: the posterior probability that the heights are right within 20 % wherever people
         were seen, times the trust in the line, which grows with the number of whole people, that of the
-        places where they are seen, and their share of the blobs, and falls with the share of blobs that lie.
+        places where they are seen, their share of the blobs and the area in which anything moves, and falls
+        with the share of blobs that lie.
         0 when the line is the typical one.
     """
 
@@ -230,7 +234,8 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
         ])
         for threshold in _THRESHOLDS
     ]
-    return height_line_of_blobs(blobs, len(frames_bgr[0]))
+    swept = np.any([difference > _THRESHOLDS[1] for difference in differences], axis=0).mean()
+    return height_line_of_blobs(blobs, len(frames_bgr[0]), float(swept))
 
 
 def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -293,7 +298,9 @@ def _moving(frame, background, noise) -> np.ndarray:
     return cv2.medianBlur(cv2.bitwise_and(difference, moving), 3)
 
 
-def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> HeightEstimate:
+def height_line_of_blobs(
+    blob_sets: Sequence[np.ndarray], frame_height: int, swept: float = 1.0
+) -> HeightEstimate:
     """Find the line of person height over foot row in blobs of moving people.
 
     Upright blobs, up to five times as tall as wide, are evidence. The likelihood of a line is a mixture: a
@@ -315,6 +322,8 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
         count: a median background, to which people who stop do not belong, serves better than an adaptive
         one.
     frame_height : int, pixels
+    swept : float
+        Share of the frame in which anything moves, in any of the frames.
 
     Returns
     -------
@@ -347,10 +356,12 @@ def height_line_of_blobs(blob_sets: Sequence[np.ndarray], frame_height: int) -> 
     upright_people = np.concatenate([np.sqrt(numbers) for _, numbers in evidence]) @ probability
     lying_people = _lying_people(blob_sets, best, reference_row, frame_height)
     lying = lying_people / upright_people if upright_people > _NOBODY else np.inf
+    strips = swept * frame_height / found_heights[2]
     trust = (
         -np.expm1(-explained / _EXPLAINED_SCALE)
         * -np.expm1(-n_people / _FEW_PEOPLE)
         * -np.expm1(-((n_places / _FEW_PLACES) ** 2))
+        * -np.expm1(-((strips / _LITTLE_SWEPT) ** 2))
         * np.exp(-0.5 * (lying / _LYING_SCALE) ** 2)
     )
     reliability = trust * posterior[agrees].sum() / posterior.sum()

@@ -325,6 +325,18 @@ class TestHeightLineOfBlobs:
         assert height_line_of_masks(masks[:1]).reliability < 0.5 < height_line_of_masks(masks).reliability
 
 
+    @pytest.mark.parametrize(("place_wh", "least", "most"), [((24, 20), 0, 0), ((280, 20), 0.5, 1)])
+    def test_what_never_leaves_a_little_place_is_nobody(self, place_wh, least, most):
+        rng = np.random.default_rng(0)
+        frames = []
+        for _ in range(60):
+            frame = np.full((240, 320, 3), 120, np.uint8)
+            x, row = 20 + rng.uniform(0, place_wh[0]), 100 + rng.uniform(0, place_wh[1])
+            draw_person(frame, x, row, 14 * rng.normal(1, 0.04), (30, 60, 40))
+            frames.append(frame)
+        assert least <= estimate_height_line(frames).reliability <= most
+
+
 class TestMovingDifferences:
     def frames(self, rng, gains=(1.0,) * 12):
         scene = cv2.resize(rng.integers(60, 160, (12, 16, 3)).astype(np.uint8), (160, 120))

@@ -28,6 +28,8 @@ SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _PALE = "#9cc0e0"
 _MOST_STRIPS = 12
+#: What is common to a chart's times, whose ticks are years, months, days, hours, minutes or seconds.
+_DATES = ("", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M")
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
@@ -303,7 +305,8 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
         if isinstance(times[0], datetime):
             locator = AutoDateLocator(minticks=3, maxticks=9)
             axes.xaxis.set_major_locator(locator)
-            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, offset_formats=_DATES))
+            axes.xaxis.get_offset_text().set(size=8, color=GREY)
         else:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: clock(second)))
         if len(lines) > 1:

@@ -234,8 +234,10 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
         ])
         for threshold in _THRESHOLDS
     ]
-    swept = np.any([difference > _THRESHOLDS[1] for difference in differences], axis=0).mean()
-    return height_line_of_blobs(blobs, len(frames_bgr[0]), float(swept))
+    swept = np.zeros(differences[0].shape, bool)
+    for difference in differences:
+        swept |= difference > _THRESHOLDS[1]
+    return height_line_of_blobs(blobs, len(frames_bgr[0]), float(swept.mean()))
 
 
 def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -1,6 +1,7 @@
 """A trained counter: what turns measurements into counts with intervals, and its file."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -67,8 +68,8 @@ def doubt_in_scene(height_reliability: float, least_contrast: float = 0.0) -> fl
         See `Measurement`.
     """
     of_height = 2 * HEIGHT_UNCERTAINTY * (1 - height_reliability)
-    of_contrast = np.log(max(1.0, least_contrast / CLEAR_CONTRAST))
-    return _Z * float(np.linalg.norm([SCENE_UNCERTAINTY, of_height, of_contrast]))
+    of_contrast = math.log(max(1.0, least_contrast / CLEAR_CONTRAST))
+    return _Z * math.hypot(SCENE_UNCERTAINTY, of_height, of_contrast)
 
 
 @dataclass(frozen=True, eq=False)

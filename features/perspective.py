@@ -7,6 +7,7 @@ middle of the first row of pixels, in pixels.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import cv2
 import numpy as np
@@ -234,9 +235,7 @@ def estimate_height_line(frames_bgr: Sequence[np.ndarray]) -> HeightEstimate:
         ])
         for threshold in _THRESHOLDS
     ]
-    swept = np.zeros(differences[0].shape, bool)
-    for difference in differences:
-        swept |= difference > _THRESHOLDS[1]
+    swept = reduce(cv2.max, differences) > _THRESHOLDS[1]
     return height_line_of_blobs(blobs, len(frames_bgr[0]), float(swept.mean()))
 
 

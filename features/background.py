@@ -21,7 +21,7 @@ from .camera import CameraWatch
 from .captions import captions
 from .images import largest_difference, median_of, narrowest_of, noise_of
 from .light import Light, LightMeter, shows_nothing
-from .shadows import is_shadow, is_shadow_at
+from .shadows import DARKEST, DARKEST_GREY, is_shadow, is_shadow_at
 from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
@@ -192,6 +192,10 @@ class MedianBackground:
             return frame_bgr
         return cv2.GaussianBlur(self._steadier.steady(frame_bgr), (3, 3), 0)
 
+    def as_seen(self, mask: np.ndarray) -> np.ndarray:
+        """A mask (H, W) bool of the frame that was brought into its place last, where it was before."""
+        return mask if self._steadier is None else self._steadier.as_seen(mask)
+
     def learn(self, frames: np.ndarray, length_s: float = 0.0, for_now: bool = False) -> None:
         """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
 
@@ -239,6 +243,7 @@ class MedianBackground:
         self.empty = empty
         self._standing = standing
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
+        self._darkest_shadow = DARKEST_GREY if self._any_scene and self.meter.is_grey else DARKEST
         self.loosen(False)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -310,7 +315,8 @@ class MedianBackground:
         frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        mask.ravel()[changed] = ~is_shadow_at(changed, frame_bgr, self._lit, light.black)
+        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black, self._darkest_shadow)
+        mask.ravel()[changed] = ~is_shade
         if self._standing is not None:
             mask[self._standing] = 1
         return mask, frame_bgr

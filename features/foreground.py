@@ -408,8 +408,8 @@ class Segmenter:
         return evened
 
     def as_seen(self, mask: np.ndarray) -> np.ndarray:
-        """A mask (H, W) bool where it is in the frames of a camera that was moved."""
-        return as_seen(mask, self.moved)
+        """A mask (H, W) bool of the last frame where it is in that, had the camera been moved or swayed."""
+        return as_seen(self._model.as_seen(mask), self.moved)
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""

@@ -165,6 +165,11 @@ class LightMeter:
         self._usual_noise = float(np.median(noises)) if noises else math.inf
         self._coloured_share = float(np.median([_coloured_share(frame) for frame in frames or [sampled]]))
 
+    @property
+    def is_grey(self) -> bool:
+        """Whether the frames, or the empty scene where there are none, have hardly any colour."""
+        return self._coloured_share < _WITHOUT_COLOUR
+
     def measure(self, frame_bgr: np.ndarray) -> Light:
         """The light of a frame (H, W, 3) uint8.
 
@@ -302,12 +307,21 @@ def showing_something(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Those of frames (H, W, 3) uint8, at least one, that are coloured as the first is, or grey."""
-    shares = [_coloured_share(frame.reshape(-1, 3)[::_STRIDE].T) for frame in frames_bgr]
+    shares = _coloured_shares(frames_bgr)
     return [
         frame
         for frame, share in zip(frames_bgr, shares, strict=True)
         if not _is_recoloured(share, shares[0])
     ]
+
+
+def are_grey(frames_bgr: Sequence[np.ndarray]) -> bool:
+    """Whether frames (H, W, 3) uint8, at least one, have hardly any colour."""
+    return bool(np.median(_coloured_shares(frames_bgr)) < _WITHOUT_COLOUR)
+
+
+def _coloured_shares(frames_bgr) -> list[float]:
+    return [_coloured_share(frame.reshape(-1, 3)[::_STRIDE].T) for frame in frames_bgr]
 
 
 def _is_recoloured(*shares) -> bool:

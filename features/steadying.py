@@ -12,16 +12,20 @@ LEAST_SWAY, N_FRAMES = 0.15, 12
 _FURTHEST, _FAR = 4.0, 2.0
 #: Corners of the scene that are followed, with fewer of which nothing is told; how far they are apart, and to
 #: what side they are looked at, pixels.
-_N_CORNERS, _FEW_CORNERS, _APART, _SIDE = 80, 12, 8, 13
-#: A quarter of the corners, or more, are shifted alike within so many pixels: in noise, a twentieth are.
+_N_CORNERS, _FEW_CORNERS, _APART, _SIDE = 120, 12, 8, 13
+#: A quarter of the corners, or more, are shifted alike within so many pixels: in noise a twelfth at the most,
+#: and up to a fifth where a few corners of a plain scene are among those of its noise.
 _ALIKE = 0.5
+#: Contrast is evened out in so many parts of a picture to either side, up to so many times.
+_PARTS, _MOST_CONTRAST = (16, 16), 40.0
 
 
 class Steadier:
     """Shifts the frames of a camera that sways, and leaves those of others as they are.
 
-    The shift is the median of those of the scene's corners (Lucas & Kanade 1981, by `calcOpticalFlowPyrLK`),
-    of which people hide or move only some.
+    The shift is the one that most of the scene's corners agree on (Lucas & Kanade 1981, by
+    `calcOpticalFlowPyrLK`). Contrast is evened out first (Zuiderveld 1994, by `createCLAHE`): before a plain
+    floor all corners would be those of people.
 
     Parameters
     ----------
@@ -35,13 +39,14 @@ class Steadier:
     """
 
     def __init__(self, frames_bgr: Sequence[np.ndarray]):
-        greys = [_grey(frame) for frame in frames_bgr[:: -(-len(frames_bgr) // N_FRAMES)]]
+        greys = [_evened(frame) for frame in frames_bgr[:: -(-len(frames_bgr) // N_FRAMES)]]
         self._see(greys[len(greys) // 2])
         shifts = np.array([self._shift(grey) for grey in greys])
         shifts -= np.median(shifts, axis=0)
         sway = np.sqrt(np.square(shifts).sum(axis=1).mean())
         self.is_needed = bool(sway > LEAST_SWAY)
         self._furthest = max(_FURTHEST * sway, _FAR)
+        self._last = np.zeros(2)
         if self.is_needed:
             steady = [_shifted(grey, shift) for grey, shift in zip(greys, shifts, strict=True)]
             self._see(np.median(steady, axis=0).astype(np.uint8))
@@ -51,8 +56,13 @@ class Steadier:
         camera does not sway, or by far less."""
         if not self.is_needed:
             return frame_bgr
-        shift = self._shift(_grey(frame_bgr))
-        return frame_bgr if np.hypot(*shift) > self._furthest else _shifted(frame_bgr, shift)
+        shift = self._shift(_evened(frame_bgr))
+        self._last = shift if np.hypot(*shift) <= self._furthest else np.zeros(2)
+        return _shifted(frame_bgr, self._last)
+
+    def as_seen(self, mask: np.ndarray) -> np.ndarray:
+        """A mask (H, W) bool of the frame that was steadied last, where it is in that as it was."""
+        return _shifted(mask.view(np.uint8), -self._last).view(bool)
 
     def _see(self, scene) -> None:
         self._scene = scene
@@ -69,17 +79,23 @@ class Steadier:
         shifts = (found - self._corners)[is_found == 1]
         if len(shifts) < _FEW_CORNERS:
             return np.zeros(2)
-        shift = np.median(shifts, axis=0)
-        is_alike = (np.abs(shifts - shift) < _ALIKE).all(axis=1)
-        return shift if 4 * np.count_nonzero(is_alike) >= len(shifts) else np.zeros(2)
+        are_alike = (np.abs(shifts[:, None] - shifts) < _ALIKE).all(axis=2)
+        is_alike = are_alike[are_alike.sum(axis=1).argmax()]
+        if 4 * np.count_nonzero(is_alike) < len(shifts):
+            return np.zeros(2)
+        return np.median(shifts[is_alike], axis=0)
 
 
-def _grey(frame_bgr) -> np.ndarray:
-    return cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY)
+def _evened(frame_bgr) -> np.ndarray:
+    """The brightness (H, W) uint8 of a frame, with about the same contrast everywhere."""
+    grey = cv2.cvtColor(frame_bgr, cv2.COLOR_BGR2GRAY)
+    return cv2.createCLAHE(_MOST_CONTRAST, _PARTS).apply(grey)
 
 
 def _shifted(image, shift) -> np.ndarray:
-    """An image (H, W, …) uint8 that is shifted by (x, y), shifted back."""
+    """An image (H, W, …) uint8 that is shifted by (x, y), shifted back; itself where it is not."""
+    if not shift.any():
+        return image
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     to_shifted = np.float64([[1, 0, shift[0]], [0, 1, shift[1]]])
     return cv2.warpAffine(image, to_shifted, image.shape[1::-1], flags=flags, borderMode=cv2.BORDER_REPLICATE)

@@ -201,6 +201,23 @@ class TestMasks:
         assert shares[0] > 0.002
         assert shares[1] == 0
 
+    @pytest.mark.parametrize("in_colours", [True, False])
+    def test_without_colours_half_as_dark_is_no_shadow_in_any_scene(self, in_colours):
+        """Clothes that leave .6 of the light: with colours a shadow leaves as much."""
+        camera, shade, person = Camera(), person_mask(50, 90), person_mask(110, 90)
+
+        def frame(*darker):
+            image = camera()
+            for mask, share in zip((person, shade), darker, strict=False):
+                image[mask] = np.rint(share * image[mask])
+            return image if in_colours else in_grey(image)
+
+        segmenter = Segmenter(HIGH, ROI, any_scene=True)
+        segmenter.learn([frame() for _ in range(20)])
+        found = segmenter.apply(frame(0.6, 0.8)).mask
+        assert found[shade].mean() < 0.2
+        assert (found[person].mean() > 0.8) != in_colours
+
     def test_are_about_the_same_in_empty_places_of_any_scene(self):
         clip = list(walk(Camera(), 60))
         plain, through = Segmenter(HIGH, ROI), Segmenter(HIGH, ROI, any_scene=True)

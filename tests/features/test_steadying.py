@@ -50,6 +50,31 @@ def test_frames_of_a_steady_camera_stay_the_same():
     assert all(steadier.steady(frame) is frame for frame in frames)
 
 
+def test_people_on_a_plain_floor_do_not_hide_that_the_camera_drifts():
+    """All that stands out are people: the joints between the tiles are faint."""
+    rng = np.random.default_rng(0)
+    floor = np.full((HEIGHT + 60, WIDTH + 60), 200.0, np.float32)
+    for row, column in zip(range(0, HEIGHT + 60, 15), range(0, WIDTH + 60, 20), strict=False):
+        floor[row], floor[:, column] = 188, 190
+    walkers = rng.uniform(0, (WIDTH, HEIGHT), (20, 2)), rng.uniform(-3, 3, (20, 2))
+    shifts = np.linspace((0, 6), (1, -3), 60)
+    frames = []
+    for k, (dx, dy) in enumerate(shifts):
+        image = cv2.warpAffine(floor, np.float64([[1, 0, dx - 30], [0, 1, dy - 30]]), (WIDTH, HEIGHT))
+        for x, y in walkers[0] + k * walkers[1]:
+            image[person_mask(x % WIDTH, y % HEIGHT + 10, 20)] = 40
+        frames.append(cv2.merge([(image + rng.normal(0, 1, image.shape)).clip(0, 255).astype(np.uint8)] * 3))
+    steadier = Steadier(frames)
+    assert steadier.is_needed
+    mark = np.zeros((HEIGHT, WIDTH), bool)
+    mark[40:80, 60:100] = True
+    places = []
+    for frame in frames:
+        steadier.steady(frame)
+        places.append(np.argwhere(steadier.as_seen(mark)).mean(axis=0)[::-1])
+    np.testing.assert_allclose(places - places[30], shifts - shifts[30], atol=0.6)
+
+
 def test_where_nothing_tells_the_shift_frames_stay_the_same():
     rng = np.random.default_rng(0)
     frames = rng.integers(100, 104, (20, HEIGHT, WIDTH, 3), np.uint8)
@@ -67,6 +92,20 @@ def test_nothing_is_foreground_but_people(by):
     found = [segmenter.apply(frame) for frame in frames]
     assert {item.flags for item in found} == {()}
     assert np.mean([overlap(item.mask, mask) for item, mask in zip(found, masks, strict=True)]) > 0.75
+
+
+def test_a_mask_is_drawn_where_people_are_in_the_frame():
+    """Shifted back, it is where they would be were the camera in its place."""
+    shifts = sway(120, 5.0)
+    frames, masks = footage(shifts)
+    segmenter = Segmenter(RATE, ROI, any_scene=True)
+    segmenter.learn(frames[::2])
+    overlaps = []
+    for frame, mask, (dx, dy) in zip(frames, masks, shifts, strict=True):
+        found = segmenter.as_seen(segmenter.apply(frame).mask)
+        there = cv2.warpAffine(mask.view(np.uint8), np.float64([[1, 0, dx], [0, 1, dy]]), (WIDTH, HEIGHT))
+        overlaps.append(overlap(found, there.view(bool)))
+    assert np.mean(overlaps) > 0.75
 
 
 @pytest.mark.parametrize("by", [0.4, 1.0])

@@ -179,7 +179,7 @@ class Segmenter:
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
             Black ones and the like are left out, unless all are. Of more than `LEARNING_FRAMES`, every
-            second, third, … is used; of footage of day and night, those coloured like the first, or grey.
+            second, third, … is used; of footage of day and night, those that are `coloured_alike`.
         length_s : float
             Seconds of footage that they are spread over, 0 where unknown; see `MedianBackground.learn`.
         for_now : bool

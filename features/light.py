@@ -33,6 +33,8 @@ _LEAST_SHARE = 0.02
 _COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
 #: Of one colour is a picture whose brightness differs by fewer grey levels than this.
 _LEAST_CONTRAST = 3
+#: The longest title, of all footage; night at its beginning takes longer.
+_TITLE = 1 / 8
 #: One pixel of so many tells whether a frame has colours.
 _STRIDE = 17
 
@@ -306,13 +308,12 @@ def showing_something(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Those of frames (H, W, 3) uint8, at least one, that are coloured as the first is, or grey."""
+    """Those of frames (H, W, 3) uint8, at least one, in the order of time, that are coloured as the first is,
+    or grey; the others behind a title, where they are most and begin within `_TITLE` of all."""
     shares = _coloured_shares(frames_bgr)
-    return [
-        frame
-        for frame, share in zip(frames_bgr, shares, strict=True)
-        if not _is_recoloured(share, shares[0])
-    ]
+    is_other = [_is_recoloured(share, shares[0]) for share in shares]
+    is_behind_title = 2 * sum(is_other) > len(shares) and is_other.index(True) < _TITLE * len(shares)
+    return [frame for frame, other in zip(frames_bgr, is_other, strict=True) if other == is_behind_title]
 
 
 def are_grey(frames_bgr: Sequence[np.ndarray]) -> bool:

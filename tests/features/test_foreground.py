@@ -1206,6 +1206,17 @@ class TestLostSignal:
             assert found.flags == ()
             assert overlap(found.mask, person) > 0.8
 
+    def test_a_grey_title_before_and_behind_the_footage_is_not_its_scene(self):
+        camera, person = Camera(), person_mask(80, 75)
+        title = self.lost((0, 0, 0))
+        cv2.putText(title, "CAMERA 4", (10, 60), cv2.FONT_HERSHEY_SIMPLEX, 0.9, (200, 200, 200), 2)
+        segmenter = Segmenter(10.0, ROI, any_scene=True)
+        segmenter.learn([title] * 6 + [camera() for _ in range(46)] + [title] * 8)
+        assert [segmenter.apply(title) for _ in range(40)][-1].flags != ()
+        found = [segmenter.apply(camera(person)) for _ in range(40)][-1]
+        assert found.flags == ()
+        assert overlap(found.mask, person) > 0.8
+
     @pytest.mark.parametrize("colour", LOST)
     @pytest.mark.parametrize("any_scene", [False, True])
     def test_among_those_to_learn_from_they_are_left_out(self, colour, any_scene):

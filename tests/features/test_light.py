@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.light import COLUMNS, ROWS, Light, LightMeter, showing_something
+from features.light import COLUMNS, ROWS, Light, LightMeter, coloured_alike, showing_something
 
 WIDTH, HEIGHT = 160, 120
 
@@ -227,3 +227,16 @@ def test_pictures_of_one_colour_that_no_scene_has_are_left_out_unless_there_are_
     night = (empty_scene() / 10).astype(np.uint8)
     assert list(map(id, showing_something([*nothing, floor, night]))) == [id(floor), id(night)]
     assert list(map(id, showing_something(nothing))) == list(map(id, nothing))
+
+
+@pytest.mark.parametrize(
+    ("n_first", "n_behind", "kept"),
+    [(40, 0, "first"), (5, 0, "first"), (4, 0, "others"), (4, 15, "others"), (4, 16, "first")],
+)
+def test_frames_coloured_alike_are_the_first_but_behind_a_title(n_first, n_behind, kept):
+    """What begins by night is seen by night; a title is short, and may come again at the end."""
+    coloured = seen()
+    grey = cv2.merge([cv2.cvtColor(coloured, cv2.COLOR_BGR2GRAY)] * 3)
+    for first, other in ((grey, coloured), (coloured, grey)):
+        found = coloured_alike([first] * n_first + [other] * (40 - n_first - n_behind) + [first] * n_behind)
+        assert {id(frame) for frame in found} == {id(first if kept == "first" else other)}

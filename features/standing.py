@@ -28,7 +28,8 @@ _JOINING = 0.25, 0.35
 _PER_RESTLESS, _PER_STRENGTH, _PER_ASPECT, _CONSTANT = 9.0, 6.0, -3.5, -9.0
 SOMEBODY, NOBODY = 1.4, -1.6
 #: Sways too what differs as much in every frame, by the standard deviation of its share that does; and unless
-#: people pass, what fills so little of its box, is so much wider than high, or lower, in person heights.
+#: people pass, what fills so little of its box, as the edge of a road does and nobody, is so much wider than
+#: high, or lower, in person heights.
 STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
 #: Outlines of one or two people: heights, width and areas in person heights, and the least width over height;
 #: slimmer are edges of a picture that sways. Where more differs than this, in the mean of the frames or in
@@ -130,6 +131,7 @@ def _may_be_somebody(outline, tall: float, shares) -> bool:
     return bool(
         HEIGHTS[0] <= height / tall <= HEIGHTS[1]
         and AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]
+        and outline.sum() >= SPARSE * outline.size
         and SLIM * height <= width <= WIDTH * tall
         and shares.mean() <= MOST_DIFFERING
         and shares.std() <= MOST_VARYING

@@ -131,6 +131,19 @@ class TestStanding:
         where, *_ = found(noisy(frames, rng))
         assert not where.any()
 
+    def test_is_no_edge_of_a_road_on_which_light_plays(self):
+        """As tall as a person, and as restless, but a thin line across its box."""
+        rng = np.random.default_rng(0)
+        edge = cv2.line(np.zeros((HEIGHT, WIDTH), np.uint8), (60, 72), (96, 98), 1, 6).view(bool)
+        frames = []
+        for _ in range(N_FRAMES):
+            image, light = EMPTY.copy(), rng.random((HEIGHT // 2, WIDTH // 2)) < rng.uniform(0.12, 0.34)
+            image[edge] = 200
+            image[edge & light.repeat(2, axis=0).repeat(2, axis=1)] = 90
+            frames.append(noisy(image, rng))
+        where, *_ = found(np.stack(frames))
+        assert not where.any()
+
     def test_is_not_a_dense_crowd_and_that_does_not_sway(self):
         """As much of the picture differs in every frame, 57 % of it, as some come where others go."""
         rng, frames, small = np.random.default_rng(4), [], 20

@@ -79,7 +79,8 @@ class Steadier:
         shifts = (found - self._corners)[is_found == 1]
         if len(shifts) < _FEW_CORNERS:
             return np.zeros(2)
-        are_alike = (np.abs(shifts[:, None] - shifts) < _ALIKE).all(axis=2)
+        x, y = shifts.T
+        are_alike = (np.abs(x[:, None] - x) < _ALIKE) & (np.abs(y[:, None] - y) < _ALIKE)
         is_alike = are_alike[are_alike.sum(axis=1).argmax()]
         if 4 * np.count_nonzero(is_alike) < len(shifts):
             return np.zeros(2)

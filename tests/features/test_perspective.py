@@ -290,6 +290,17 @@ class TestHeightLineOfBlobs:
         assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
         assert estimate.reliability > 0.4
 
+    @pytest.mark.parametrize(("each", "is_trusted"), [(8, True), (1, False)])
+    def test_shadows_that_some_people_cast_aside_lie_and_leave_the_line_trusted(self, each, is_trusted):
+        rng = np.random.default_rng(2)
+        people = np.concatenate([moving_blobs(mask) for mask in crowd_masks(0.3, 10.0, 40, rng)])
+        feet, heights, _, columns = people[::each].T
+        shadows = np.column_stack([feet, 0.4 * heights, heights, columns + heights])
+        estimate = height_line_of_blobs([np.vstack([people, shadows])], SIZE[1])
+        assert (estimate.reliability > 0.5) == is_trusted
+        if is_trusted:
+            assert worst_error(estimate, 0.3, 10.0, np.array([120.0, 200.0])) < 0.1
+
     def test_a_speck_beside_what_lies_is_nobody(self):
         """The speck is a person with a probability of 1e-204: shares of it are too large for a number."""
         speck, lying = [265.0, 11.0, 11.0, 137.0], [265.0, 30.0, 70.0, 137.0]

@@ -52,7 +52,7 @@ _COMPARED_BLOBS = 300  # at a threshold, to tell in how many places they are
 _LITTLE_SWEPT = 0.3
 # and falls with the share of blobs that lie: up to 0.1 where people walk, 0.24 where a low sun throws their
 # shadows aside, 0.6 and more where cars drive
-_LYING_SCALE = 0.2
+_LYING_SCALE = 0.17
 _NOBODY = 1e-9  # so few upright people, as specks are, are none
 #: Light is of parts of the frame where its `unevenness` is above this; below, people and what they are
 #: reflected in would be evened out too.

@@ -21,7 +21,7 @@ from .camera import CameraWatch
 from .captions import captions
 from .images import largest_difference, median_of, narrowest_of, noise_of
 from .light import Light, LightMeter, shows_nothing
-from .shadows import DARKEST, DARKEST_GREY, is_shadow, is_shadow_at
+from .shadows import is_shadow, is_shadow_at
 from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
@@ -243,7 +243,7 @@ class MedianBackground:
         self.empty = empty
         self._standing = standing
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
-        self._darkest_shadow = DARKEST_GREY if self._any_scene and self.meter.is_grey else DARKEST
+        self._is_grey = self._any_scene and self.meter.is_grey  # models of one camera learn what is left
         self.loosen(False)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -315,7 +315,7 @@ class MedianBackground:
         frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black, self._darkest_shadow)
+        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black, self._is_grey)
         mask.ravel()[changed] = ~is_shade
         if self._standing is not None:
             mask[self._standing] = 1

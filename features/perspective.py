@@ -14,7 +14,7 @@ import numpy as np
 
 from .images import largest_difference, median_of, medians, noise_of, percentile_of
 from .light import LightMeter, are_grey, unevenness
-from .shadows import DARKEST, DARKEST_GREY, is_shadow_at
+from .shadows import is_shadow_at
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
@@ -277,10 +277,10 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
 
     some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
     background, noise = _still_scene(list(some.values()))
-    darkest_shadow = DARKEST_GREY if are_grey(coarse) else DARKEST
+    is_grey = are_grey(coarse)
     # the others one by one, and these given up meanwhile: all of them at once would fill the memory
     frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))
-    return [_moving(frame, background, noise, darkest_shadow) for frame in frames]
+    return [_moving(frame, background, noise, is_grey) for frame in frames]
 
 
 def _channels(image) -> np.ndarray:
@@ -294,11 +294,11 @@ def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
     return background, np.minimum(4 * noise_of(frames, background), 255).astype(np.uint8)
 
 
-def _moving(frame, background, noise, darkest_shadow) -> np.ndarray:
+def _moving(frame, background, noise, is_grey) -> np.ndarray:
     difference = largest_difference(frame, background)
     moving = cv2.compare(difference, noise, cv2.CMP_GT)
     places = np.flatnonzero(moving != 0)
-    is_shade = is_shadow_at(places, frame, background, darkest=darkest_shadow)
+    is_shade = is_shadow_at(places, frame, background, is_grey=is_grey)
     moving.ravel()[places[is_shade]] = 0
     return cv2.medianBlur(cv2.bitwise_and(difference, moving), 3)
 

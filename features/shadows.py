@@ -4,14 +4,14 @@ import numpy as np
 
 #: A shadow has so much of the background's light, on average over the channels, at the least and the most;
 #: the channels differ by less than the last.
-DARKEST, _LIGHTEST, _COLOUR_SPREAD = 0.55, 1.0, 0.10
+_DARKEST, _LIGHTEST, _COLOUR_SPREAD = 0.55, 1.0, 0.10
 #: At the least where nothing has a colour, and clothes are told from shadows by their darkness alone
 #: (docs/decisions/2026-11-28-grey.md).
-DARKEST_GREY = 0.7
+_DARKEST_GREY = 0.7
 
 
 def is_shadow(
-    pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, darkest: float = DARKEST
+    pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, is_grey: bool = False
 ) -> np.ndarray:
     """Whether pixels are the background darkened evenly in all channels (Prati et al. 2003, simplified).
 
@@ -21,8 +21,8 @@ def is_shadow(
     black_bgr : (3,) float32, optional
         What black looks like: haze adds that to all levels, and no shadow takes it away. Nothing brighter is
         a shadow on what is darker than that, as where less light falls into a part of the picture.
-    darkest : float
-        The least share of the background's light.
+    is_grey : bool
+        Whether nothing in the footage has a colour.
 
     Returns
     -------
@@ -32,14 +32,15 @@ def is_shadow(
     blue, green, red = ((pixels_bgr + least) / np.maximum(background_bgr + least, 1)).T
     total = blue + green + red
     spread = np.maximum(np.maximum(blue, green), red) - np.minimum(np.minimum(blue, green), red)
+    darkest = _DARKEST_GREY if is_grey else _DARKEST
     is_darker = (total > 3 * darkest) & (total < 3 * _LIGHTEST)
     return is_darker & (spread < _COLOUR_SPREAD)
 
 
 def is_shadow_at(
-    pixels, image_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, darkest: float = DARKEST
+    pixels, image_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, is_grey: bool = False
 ) -> np.ndarray:
     """`is_shadow` (k,) at some pixels, (k,) int places in images (H, W, 3) uint8 read row by row."""
     channels = 3 * pixels + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
     seen, background = (image.ravel().take(channels).T for image in (image_bgr, background_bgr))
-    return is_shadow(seen, background, black_bgr, darkest)
+    return is_shadow(seen, background, black_bgr, is_grey)

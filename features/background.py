@@ -22,7 +22,7 @@ from .captions import captions
 from .images import largest_difference, median_of, narrowest_of, noise_of
 from .light import Light, LightMeter, shows_nothing
 from .shadows import is_shadow, is_shadow_at
-from .standing import LEAST_S, never_at_rest
+from .standing import never_at_rest
 from .states import other_states
 from .steadying import Steadier
 from .tones import SATURATED
@@ -210,9 +210,9 @@ class MedianBackground:
         if length_s <= ONE_SCENE_S and not self._any_scene:
             n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
             self._due = max(self._due, n_halves * _HALF)
-        self._learn(frames, is_short=0 < length_s < LEAST_S)
+        self._learn(frames, length_s)
 
-    def _learn(self, frames, is_short: bool = False) -> None:
+    def _learn(self, frames, length_s: float = 0.0) -> None:
         image = median_of(frames)
         known, light = as_coloured(self.known, image)
         if known is not None and _is_another(light):
@@ -230,8 +230,8 @@ class MedianBackground:
         standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = _ANYTHING
-            if self._person_height is not None and len(frames) >= _HALF and not is_short:
-                standing, threshold = never_at_rest(frames, image, threshold, self._person_height)
+            if self._person_height is not None and len(frames) >= _HALF:
+                standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         empty = EmptyScene(image, threshold, others_bgr=others)
         self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
 

@@ -41,10 +41,16 @@ _PRODUCTS = np.array([
 ])  # fmt: skip
 _CONSTANT = -0.06
 SOMEBODY = 0.7
+#: A frame is compared with one so many seconds later, or more: in less, leaves are where they were, too.
+_LATER_S = 0.8
 
 
 def who_stays(
-    frames: np.ndarray, differences: np.ndarray, away: np.ndarray, person_height: np.ndarray
+    frames: np.ndarray,
+    differences: np.ndarray,
+    away: np.ndarray,
+    person_height: np.ndarray,
+    length_s: float = 0.0,
 ) -> np.ndarray:
     """Find who is in one place in most of the frames.
 
@@ -58,6 +64,8 @@ def who_stays(
         1 where it is foreground by that, else 0.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel.
+    length_s : float
+        Seconds that the frames are spread over; 0 where they are far apart.
 
     Returns
     -------
@@ -65,8 +73,10 @@ def who_stays(
     """
     sway = sway_of(differences)
     stays = np.zeros(sway.shape, bool)
+    step = max(1, round(_LATER_S * len(frames) / length_s)) if length_s else 1
     for box, outline, tall in bodies(sway, person_height):
-        of_body = quantities(outline, tall, frames[:, *box], sway[box], away[:, *box][:, outline].mean())
+        share = away[:, *box][:, outline].mean()
+        of_body = quantities(outline, tall, frames[:, *box], sway[box], share, step)
         if log_odds(of_body) >= SOMEBODY:
             stays[box] |= outline
     return stays
@@ -123,7 +133,7 @@ def outlines(
 
 
 def quantities(
-    outline: np.ndarray, tall: float, frames: np.ndarray, sway: np.ndarray, away: float
+    outline: np.ndarray, tall: float, frames: np.ndarray, sway: np.ndarray, away: float, step: int = 1
 ) -> np.ndarray:
     """What tells whether an outline is a body's.
 
@@ -137,13 +147,15 @@ def quantities(
     sway : (h, w) float32
     away : float
         The share of it that is foreground, in the mean of the frames.
+    step : int
+        How many frames on the next posture may be.
 
     Returns
     -------
     (5,) float64
         That share, and the logarithms of its sway; of its inside's over its edge's, 0 if it is all edge; of
-        how far a frame differs from the next over how far from that half of the footage later, the first
-        following the last; and of its width over its height.
+        how far a frame differs from that a step later over how far from that half of the footage later, the
+        first following the last; and of its width over its height.
     """
     reach = max(1, round(_EDGE * tall))
     within = cv2.erode(np.pad(outline, 1).view(np.uint8), np.ones((2 * reach + 1,) * 2, np.uint8))
@@ -153,7 +165,7 @@ def quantities(
         parts = [sway[part].mean() + _FAINT_PART for part in (inside, outline & ~inside)]
         hollow = np.log(parts[0] / parts[1])
     seen = frames[:, outline]
-    next_to, later = (_calm_difference(seen, np.roll(seen, -k, axis=0)) for k in (1, len(seen) // 2))
+    next_to, later = (_calm_difference(seen, np.roll(seen, -k, axis=0)) for k in (step, len(seen) // 2))
     height, width = outline.shape
     return np.array([
         away,

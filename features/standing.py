@@ -13,7 +13,7 @@ import numpy as np
 from .images import largest_difference, percentile_of
 from .postures import outlines, who_stays
 
-#: Seconds that footage must last at the least: in less, people who walk past can be all there is of a place.
+#: In footage of less seconds people who walk past can be all there is of a place, and outlines alone tell.
 LEAST_S = 20.0
 #: A pixel is restless that differs from the empty scene in this share of the frames or more, where within
 #: so many person heights some share differs in all but a twentieth of the frames, never nearly all: who comes
@@ -47,7 +47,11 @@ _AT_A_TIME = 1 << 12
 
 
 def never_at_rest(
-    frames: np.ndarray, image_bgr: np.ndarray, threshold: np.ndarray, person_height: np.ndarray
+    frames: np.ndarray,
+    image_bgr: np.ndarray,
+    threshold: np.ndarray,
+    person_height: np.ndarray,
+    length_s: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find who stands in one place in most of the frames or all, and leave out what sways there.
 
@@ -61,6 +65,8 @@ def never_at_rest(
         By how many grey levels a pixel must differ from it to be foreground.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel.
+    length_s : float
+        Seconds that the frames are spread over; 0 where they are far apart.
 
     Returns
     -------
@@ -71,8 +77,10 @@ def never_at_rest(
     """
     differences = np.stack([largest_difference(frame, image_bgr) for frame in frames])
     away = (differences > threshold).view(np.uint8)
+    standing = who_stays(frames, differences, away, person_height, length_s)
+    if 0 < length_s < LEAST_S:
+        return standing, threshold
     restless = _restless(away, person_height)
-    standing = who_stays(frames, differences, away, person_height)
     swaying = np.zeros(threshold.shape, bool)
     for box, outline, tall in outlines(restless, person_height, _JOINING):
         differing = away[:, *box][:, outline].view(bool)

@@ -50,11 +50,11 @@ def seen_shifted(image, shifts, rng):
     return np.stack([noisy(one, rng) for one in shifted])
 
 
-def found(frames, least=8):
+def found(frames, least=8, length_s=0.0):
     """Where somebody stays in frames, in which foreground differs by so many grey levels at the least."""
     image, threshold = learnt(frames, least)
     differences = np.stack([largest_difference(frame, image) for frame in frames])
-    return who_stays(frames, differences, (differences > threshold).view(np.uint8), HEIGHTS)
+    return who_stays(frames, differences, (differences > threshold).view(np.uint8), HEIGHTS, length_s)
 
 
 class TestWhoStays:
@@ -77,6 +77,23 @@ class TestWhoStays:
     @pytest.mark.parametrize("passers", [0, 1, 2])
     def test_is_no_bush(self, passers):
         assert not found(with_bush(passers=passers)).any()
+
+    @pytest.mark.parametrize(("length_s", "is_told"), [(0.0, False), (12.0, True)])
+    def test_is_no_bush_that_swings_in_a_few_seconds(self, length_s, is_told):
+        """Leaves are about where they were in the next frame, a fifth of a second later."""
+        rng, frames = np.random.default_rng(3), []
+        places, phases = rng.uniform((70, 62), (86, 100), (15, 2)), rng.uniform(0, 2 * np.pi, (15, 1))
+        for number in range(N_FRAMES):
+            image = EMPTY.copy()
+            swings = 2.5 * np.sin(2 * np.pi * number / 17 + phases) * [1, 0.5]
+            for x, y in (places + swings).tolist():
+                cv2.circle(image, (round(x), round(y)), 3, (30, 90 + x % 60, 40), -1)
+            frames.append(noisy(image, rng))
+        assert found(np.stack(frames), length_s=length_s).any() != is_told
+
+    def test_is_everyone_of_a_group_in_a_few_seconds(self):
+        frames, where = with_group([(40, 90), (58, 94), (115, 110)])
+        assert overlap(found(frames, length_s=20.0), where) > 0.5
 
     def test_is_no_box_in_the_noise(self):
         rng, image = np.random.default_rng(7), with_thing((70, 60), (84, 100))

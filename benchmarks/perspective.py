@@ -223,7 +223,7 @@ def measured(footage: Footage, model: CounterModel) -> Result:
 def _counted(footage, scene, model):
     """Counts and the ends of their intervals."""
     pipeline = make_pipeline(model, scene, footage.rate)
-    pipeline.learn(footage.frames)
+    pipeline.learn(footage.frames, len(footage.frames) / footage.rate)
     measured = [pipeline.measure(frame) for frame in footage.frames]
     counts = model.predict(np.stack([one.features for one in measured]))
     seen = zip(counts, measured, strict=True)

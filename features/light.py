@@ -308,8 +308,8 @@ def showing_something(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Those of frames (H, W, 3) uint8, at least one, in the order of time, that are coloured as the first is,
-    or grey; the others behind a title, where they are most and begin within `_TITLE` of all."""
+    """Those of frames (H, W, 3) uint8, in the order of time, that are coloured as the first is, or grey; the
+    others behind a title, where they are most and begin within `_TITLE` of all."""
     shares = _coloured_shares(frames_bgr)
     is_other = [_is_recoloured(share, shares[0]) for share in shares]
     is_behind_title = 2 * sum(is_other) > len(shares) and is_other.index(True) < _TITLE * len(shares)

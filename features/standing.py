@@ -28,7 +28,7 @@ _JOINING = 0.25, 0.35
 _PER_RESTLESS, _PER_STRENGTH, _PER_ASPECT, _CONSTANT = 9.0, 6.0, -3.5, -9.0
 SOMEBODY, NOBODY = 1.4, -1.6
 #: Sways too what differs as much in every frame, by the standard deviation of its share that does; and unless
-#: people pass, what fills so little of its box, as the edge of a road does and nobody, is so much wider than
+#: people pass, what fills so little of its box that nobody does, as the edge of a road, is so much wider than
 #: high, or lower, in person heights.
 STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
 #: Outlines of one or two people: heights, width and areas in person heights, and the least width over height;
@@ -139,7 +139,7 @@ def _may_be_somebody(outline, tall: float, shares) -> bool:
     return bool(
         HEIGHTS[0] <= height / tall <= HEIGHTS[1]
         and AREAS[0] <= outline.sum() / tall**2 <= AREAS[1]
-        and outline.sum() >= SPARSE * outline.size
+        and not _is_sparse(outline)
         and SLIM * height <= width <= WIDTH * tall
         and shares.mean() <= MOST_DIFFERING
         and shares.std() <= MOST_VARYING
@@ -168,5 +168,10 @@ def _is_swaying(outline, tall: float, shares, odds: float) -> bool:
     if shares.mean() > MOST_DIFFERING:
         return bool(is_steady and odds < SOMEBODY)
     height, width = outline.shape
-    is_shapeless = outline.sum() < SPARSE * outline.size or width > FLAT * height or height < LOW * tall
+    is_shapeless = _is_sparse(outline) or width > FLAT * height or height < LOW * tall
     return bool(is_steady or is_shapeless or odds < NOBODY)
+
+
+def _is_sparse(outline) -> bool:
+    """Whether an outline (h, w) bool fills so little of its box that it is nobody's."""
+    return outline.sum() < SPARSE * outline.size

@@ -335,7 +335,6 @@ class TestHeightLineOfBlobs:
         masks = list(crowd_masks(0.3, 10.0, 30, np.random.default_rng(5), people=2))
         assert height_line_of_masks(masks[:1]).reliability < 0.5 < height_line_of_masks(masks).reliability
 
-
     @pytest.mark.parametrize(("place_wh", "least", "most"), [((24, 20), 0, 0), ((280, 20), 0.5, 1)])
     def test_what_never_leaves_a_little_place_is_nobody(self, place_wh, least, most):
         rng = np.random.default_rng(0)

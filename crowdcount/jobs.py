@@ -206,11 +206,13 @@ def source_stem(source: str) -> str:
 
 
 def command_on(source: str, name: Sequence[str], *options: str) -> str:
-    """A command on a source as a shell takes it, to be told to users.
+    """A command on a source as a shell takes it, to be told to users, *** in the place of a password.
 
     >>> command_on("-1 pm.mp4", ["train"], "-m", "-1 pm.npz")
     "crowdcount train './-1 pm.mp4' -m '-1 pm.npz'"
     """
+    if "://" in source:
+        source = without_password(source)
     return shlex.join(["crowdcount", *name, f"./{source}" if source.startswith("-") else source, *options])
 
 
@@ -395,5 +397,6 @@ def make_scene(
         command = command_on(source, ["scene"], *starts)
         suffix = ".npz" if made.polygons is None or made.line is None else ".json"
         ending = shlex.join(["-o", str(output or f"{source_stem(source)}{suffix}")])
-        write_scene_page(html, Path(source).name, shown, made, polygons, persons, axis, command, ending)
+        title = Path(source_label(source)).name
+        write_scene_page(html, title, shown, made, polygons, persons, axis, command, ending)
     return made

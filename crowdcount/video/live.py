@@ -32,7 +32,7 @@ _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the nex
 _PASSWORD = re.compile(r"(://[^/?#:@\[]*:)(?:[^/?#]*|(?!\d+(?:[/?#]|$)).*)@")
 #: A value that gives access; it ends where another one begins, even if but with an underscore.
 _SECRET = re.compile(
-    r"((?:\b|_)(?:login|user|auth|api|access)?(?:pass?(?:word|wd)?|pwd?|psw|auth|token|key|secret)=)"
+    r"((?:\b|_)(?:login|user|auth|api|access)?(?:p|pass?(?:word|wd)?|pwd?|psw|auth|token|key|secret)=)"
     r"(?:(?!_[a-z]+=)[^&/;#])*",
     re.IGNORECASE,
 )

@@ -224,6 +224,19 @@ def test_commands_and_saved_files_have_names_that_shells_and_browsers_take(make_
     assert Path("-12:30 'a\" 5%.json").is_file()
 
 
+def test_a_stream_is_drawn_on_and_its_password_not_told(serving, send_live, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frames = [np.full((120, 160, 3), 40 + k, np.uint8) for k in range(30)]
+    with serving(send_live(frames, interval_s=0.05)) as port:
+        run("scene", f"http://me:geheim@127.0.0.1:{port}/user=me_password=geheim", "--html", "draw.html")
+    page = unescape(Path("draw.html").read_text(encoding="utf-8"))
+    assert "geheim" not in page
+    assert re.search(r"<title>(.*?)</title>", page)[1] == f"Draw the scene: 127.0.0.1-{port}-user-me_password"
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    address = f"http://me:***@127.0.0.1:{port}/user=me_password=***"
+    assert data["command"] == f"crowdcount scene '{address}'"
+
+
 def test_what_cannot_be_written_is_said_before_the_look(street, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("page.png", "no/page.html", str(street.frames)):

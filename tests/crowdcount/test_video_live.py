@@ -156,6 +156,7 @@ def test_an_address_that_is_none_is_refused_without_its_password(url):
         ("rtsp://gate/user=me_password=s_e!_channel=1", "rtsp://gate/user=me_password=***_channel=1"),
         ("https://gate/live.m3u8?token=s3cr#t=1", "https://gate/live.m3u8?token=***#t=1"),
         ("http://gate/a?loginpas=1&pwd=2&apikey=3", "http://gate/a?loginpas=***&pwd=***&apikey=***"),
+        ("http://gate/cgi?u=me&p=s3cr&map=1", "http://gate/cgi?u=me&p=***&map=1"),
         ("rtsp://gate/monkey=1/compass=2", "rtsp://gate/monkey=1/compass=2"),
     ],
 )

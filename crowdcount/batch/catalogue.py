@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from ..errors import BatchError
 from ..results import import_parquet
-from ..storage import WholeWrites, lock, output_errors
+from ..storage import WholeWrites, input_errors, lock, output_errors
 
 _NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet", re.DOTALL)
 #: Folder of the results whose start time is unknown.
@@ -213,10 +213,18 @@ class Catalogue:
 
 
 def results(out: str | Path) -> Iterator[Path]:
-    """Files of the results in a folder."""
-    for camera in sorted(Path(out).glob("camera=*")):
-        for folder, _, names in os.walk(camera):
+    """Files of the results in a folder; BatchError where a part of it cannot be read."""
+    with input_errors(out, BatchError):
+        cameras = sorted(name for name in os.listdir(out) if name.startswith("camera="))
+    for camera in cameras:
+        for folder, _, names in os.walk(Path(out, camera), onerror=_refuse_unless_gone):
             yield from (Path(folder, name) for name in sorted(names) if name.endswith(".parquet"))
+
+
+def _refuse_unless_gone(error: OSError) -> None:
+    if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        with input_errors(error.filename, BatchError):
+            raise error
 
 
 def is_result(path: str) -> bool:
@@ -225,12 +233,16 @@ def is_result(path: str) -> bool:
 
 
 def describe(result: Path) -> dict:
-    """What a result was made of, from its footer; BatchError when it is no result."""
+    """What a result was made of, from its footer; BatchError when it is no result, or cannot be read."""
     arrow, parquet = import_parquet()
     try:
-        kept = parquet.read_schema(result).metadata or {}
+        with open(result, "rb") as file:
+            kept = parquet.read_schema(file).metadata or {}
         return json.loads(kept[b"crowdcount"])
     except (OSError, KeyError, ValueError, arrow.ArrowException) as error:
+        if getattr(error, "errno", None) is not None:  # the disk's; Arrow's of what it read has none
+            with input_errors(result, BatchError):
+                raise
         raise BatchError(
             f"{result} is not a result of crowdcount batch, or it is damaged; remove it and run the batch "
             "again"

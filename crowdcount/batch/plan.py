@@ -15,7 +15,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
-from ..storage import input_errors, natural, refuse_locked
+from ..storage import input_errors, is_utf8, natural, refuse_locked
 from .catalogue import folder_name, is_result
 
 _SUFFIXES = (
@@ -319,20 +319,17 @@ def _fits(label: str, patterns: Iterable[str]) -> bool:
 
 def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Paths of a list: relative ones begin at its folder."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BatchError(
-            f"{name} is no list of videos: it is not text; give a folder, a video or a list"
-        ) from None
-    if "\0" in text:  # names as they are, as find and printf write them
+    text = content.decode("utf-8-sig", errors="surrogateescape")
+    if "\0" in text:  # names as they are, as find and printf write them, be they text or not
         lines = text.split("\0")
     else:
         stripped = [line.strip() for line in io.StringIO(text, newline=None)]
         lines = [line for line in stripped if not line.startswith("#") or os.path.exists(folder / line)]
+    lines = [line for line in lines if line.strip()]
+    if not is_utf8(text) and not ("\0" in text and any(os.path.exists(folder / line) for line in lines)):
+        raise BatchError(f"{name} is no list of videos: it is not text; give a folder, a video or a list")
     for line in lines:
-        if line.strip():
-            yield str(folder / line), line.replace(os.sep, "/")
+        yield str(folder / line), line.replace(os.sep, "/")
 
 
 def _video(path: str, label: str, patterns: Sequence[PathPattern], cameras: Sequence[CameraRule]) -> Video:

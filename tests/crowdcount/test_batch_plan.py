@@ -159,6 +159,11 @@ class TestInputs:
         (archive / "lines").write_text("\n".join(["# chosen" * 100, "#2 gate.mp4", names[0], *names[4:], ""]))
         assert sorted(labels(plan_videos([str(archive / "lines")]))) == sorted([names[0], *names[4:]])
 
+    def test_a_name_that_is_no_text_does_not_keep_the_others_of_its_list_from_being_counted(self, archive):
+        names = [b"gate/2024-05-01/10.mp4", b"caf\xe9.mp4", b""]
+        (archive / "zeros").write_bytes(b"\0".join(names))
+        assert sorted(labels(plan_videos([str(archive / "zeros")]))) == ["caf\udce9.mp4", names[0].decode()]
+
     def test_numbers_in_names_may_have_any_length(self, archive):
         names = [f"{'9' * 5000}.mp4", f"1{'0' * 5000}.mp4", "010.mp4", "9.mp4", "a.mp4"]
         (archive / "some.txt").write_text("\n".join(names))
@@ -169,9 +174,10 @@ class TestInputs:
             plan_videos([str(archive / "absent")])
         with pytest.raises(BatchError, match=r"no video in .*expected files named"):
             plan_videos([str(archive / "gate")], include=["*.mov"])
-        (archive / "list").write_bytes(b"\xff\xfe")
-        with pytest.raises(BatchError, match="is no list of videos: it is not text"):
-            plan_videos([str(archive / "list")])
+        for content in (b"\xff\xfe", b"\xff\xfe\x00\x01", b"caf\xe9.mp4\n10.mp4\n"):
+            (archive / "list").write_bytes(content)
+            with pytest.raises(BatchError, match="is no list of videos: it is not text"):
+                plan_videos([str(archive / "list")])
 
 
 class TestCameras:

@@ -22,6 +22,9 @@ from crowdcount.commands.report import report
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.results import FrameCount
 
+#: Runs a command with no more leave to read files than their permissions give.
+UNPRIVILEGED = [] if os.geteuid() else ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+
 
 def add_result(out, camera, stem, start_time, rows):
     """Write a result as a batch does; returns its rows."""
@@ -198,6 +201,21 @@ class TestFigures:
         garble(damaged)
         with pytest.raises(BatchError, match=rf"{re.escape(str(damaged))} is damaged; remove it and run"):
             summarise(tmp_path)
+
+
+    @pytest.mark.parametrize("locked", ["camera=hall/date=2024-05-01", "camera=hall/date=2024-05-01/*"])
+    def test_what_may_not_be_read_is_said_and_not_left_out(self, out, tmp_path, locked):
+        shutil.copytree(out, tmp_path / "out")
+        (path,) = (tmp_path / "out").glob(locked)
+        path.chmod(0)
+        run = subprocess.run(
+            [*UNPRIVILEGED, sys.executable, "-m", "crowdcount", "report", tmp_path / "out", "-o", "r.csv"],
+            capture_output=True, text=True, cwd=tmp_path, timeout=60,
+        )  # fmt: skip
+        path.chmod(0o700)
+        assert (run.returncode, (tmp_path / "r.csv").exists()) == (1, False)
+        why = "permission denied; check its name and permissions"
+        assert run.stderr == f"crowdcount: cannot read {path}: {why}\n"
 
 
 class TestFiles:

@@ -17,6 +17,7 @@ from ..scene import Scene
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled
 from .measuring import Progress, n_lost_labels
+from .recordings import thinned
 from .regressors import N_REFINEMENTS, HuberLossSetting
 
 AUDIT_COLUMNS = {"rank": int, "frame": int, "label": float, "prediction": float, "refinement": int}
@@ -38,7 +39,7 @@ class Audit:
     removed : tuple of RemovedLabel
         The labels that stand out, oddest first: pruned, and half a person or more beside the prediction.
     numbers : (n,) int64
-        All frames with a label, in the data set's own numbering.
+        The frames whose labels were looked at, in the data set's own numbering.
     labels, predictions : (n,) float64
         People as annotated, and as predicted by models that have not seen the frame's block and have pruned
         labels of the other blocks.
@@ -49,6 +50,8 @@ class Audit:
     seconds : float
     n_lost_labels : int
         See `n_lost_labels`.
+    n_spared_labels : int
+        See `thinned`.
     moved : (n, 3, 3) float64 or None
         See `FeatureTable.moved`.
     """
@@ -62,6 +65,7 @@ class Audit:
     scene: Scene | None
     seconds: float
     n_lost_labels: int
+    n_spared_labels: int
     moved: np.ndarray | None = None
 
     def region_in(self, number: int) -> np.ndarray:
@@ -105,6 +109,7 @@ def audit_labels(
     VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
+    [dataset], n_spared = thinned([dataset], frames)
     measured = measure_labelled(dataset, frames, scene=scene, cache=cache, progress=progress)
     fitting = Fitting(measured, measured.labels_of(dataset))
     setting = replace(fitting.choose().setting, n_refinements=N_REFINEMENTS)
@@ -120,6 +125,7 @@ def audit_labels(
         scene=measured.scene,
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost_labels(dataset, frames, measured.rows),
+        n_spared_labels=n_spared,
         moved=None if measured.moved is None else measured.moved[fitting.labelled],
     )
 

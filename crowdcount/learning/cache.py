@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 import features
@@ -90,6 +91,7 @@ def _key(source, scene: Scene, settings: Sequence[object]) -> str:
                 digest.update(hashlib.file_digest(content, "sha256").digest())
         except OSError:
             digest.update(b"a frame that cannot be decoded")
+    digest.update(f"OpenCV {cv2.__version__}, NumPy {np.__version__}".encode())
     for file in _code():
         digest.update(file.read_bytes())
     return digest.hexdigest()

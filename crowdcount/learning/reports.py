@@ -11,6 +11,7 @@ from .fitting import RemovedLabel
 from .measuring import SHORT_STRETCH
 from .profile_training import ProfileFit
 from .recalibration import Recalibration
+from .recordings import MOST_LABELS
 from .training import DirectionErrors, Evaluation, Training
 
 #: Removed labels that a report lists.
@@ -32,6 +33,7 @@ def training_report(training: Training, model_path: str) -> list[str]:
         f"{model_path}: trained on {training.metrics.n} labelled ({fewest:g} to {most:g} people) "
         f"and {unlabelled}{_of_recordings(training)} in {training.seconds:.1f} s",
         *_lost(training.n_lost_labels),
+        *_spared(training.n_spared_labels, "learn from"),
         f"cross-validation on {len(training.block_biases)} blocks{without}: {_metrics(training.kept)}",
         *([f"with all labels: {_metrics(training.metrics)}"] if removed else []),
         f"bias per block: {biases}",
@@ -53,6 +55,15 @@ def _lost(n_labels: int) -> list[str]:
     if not n_labels:
         return []
     return [f"{plural(n_labels, 'label')} left out, of frames that are missing, damaged or of another shape"]
+
+
+def _spared(n_labels: int, purpose: str) -> list[str]:
+    if not n_labels:
+        return []
+    return [
+        f"{plural(n_labels, 'label')} left out, between these: more than {MOST_LABELS} take long and tell "
+        f"little more; choose others to {purpose} with --frames"
+    ]
 
 
 def _averaged(training: Training) -> str:
@@ -80,7 +91,7 @@ def _local(training: Training) -> str:
 def audit_report(audit: Audit, files: Sequence[str]) -> list[str]:
     """What an audit found, for people, and where it is written."""
     lines = [f"{len(audit.labels)} labels in {audit.seconds:.1f} s"]
-    lines += [*_lost(audit.n_lost_labels), audit.verdict]
+    lines += [*_lost(audit.n_lost_labels), *_spared(audit.n_spared_labels, "audit"), audit.verdict]
     if audit.removed:
         lines += _listed(audit.removed, "; -o FILE lists all")
     return lines + [f"written: {file}" for file in files]

@@ -16,7 +16,6 @@ from models import (
     count_metrics,
     normalised_scores,
 )
-from models.kernels import DUAL_ROWS
 
 from ..errors import DatasetError
 from ..model import CounterModel, given_model
@@ -39,7 +38,7 @@ from .measuring import (
     selected,
 )
 from .profile_training import ProfileFit, fit_profile, label_profiles
-from .recordings import joined, measure_recordings
+from .recordings import joined, measure_recordings, thinned
 from .regressors import KERNELS, HuberLossSetting, Setting
 from .training_range import edge_range, most_counted, usual_outside
 
@@ -117,6 +116,8 @@ class Training:
     seconds : float
     n_lost_labels : int
         See `n_lost_labels`.
+    n_spared_labels : int
+        See `thinned`.
     profile : ProfileFit or None
         The density over depth, when it was asked for.
     directions : DirectionsFit or None
@@ -136,6 +137,7 @@ class Training:
     is_local: bool
     seconds: float
     n_lost_labels: int
+    n_spared_labels: int
     profile: ProfileFit | None
     directions: DirectionsFit | None
 
@@ -205,6 +207,7 @@ def train(
     ----------
     dataset : Dataset or sequence of Dataset
         Several are recordings of one camera, see `measure_recordings`; dots and boxes count if all have them.
+        Of more than `MOST_LABELS` labels that many are learnt from, evenly spread.
     regressor : str
         "hlr", Huber loss regression, or "r3", robust regularized kernel regression.
     kernel : "poly" or "rbf"
@@ -229,8 +232,8 @@ def train(
     Raises
     ------
     DatasetError
-        When there are too few labels (or, for RBF kernels, too many, or several recordings) or all are alike,
-        the frames asked for are not there, or recordings do not go together.
+        When there are too few labels (or, for RBF kernels, several recordings) or all are alike, the frames
+        asked for are not there, or recordings do not go together.
     ValueError
         When there is no such regressor, kernel or target, the regressor does not take the kernel, or the
         level is no share.
@@ -244,6 +247,8 @@ def train(
     datasets = [dataset] if isinstance(dataset, Dataset) else list(dataset)
     _check_datasets(datasets, frames, kernel, target, directions)
     began = time.perf_counter()
+    known = [counts_by_number(one, selected(one, frames) & np.isfinite(one.counts)) for one in datasets]
+    datasets, n_spared = thinned(datasets, frames)
     tables = measure_recordings(
         datasets,
         frames,
@@ -253,10 +258,6 @@ def train(
         cache=cache,
         progress=progress,
     )
-    learnt = [
-        counts_by_number(one, table.rows[np.isfinite(one.counts[table.rows])])
-        for one, table in zip(datasets, tables, strict=True)
-    ]
     n_lost = sum(
         n_lost_labels(one, frames, table.rows) for one, table in zip(datasets, tables, strict=True)
     )
@@ -267,11 +268,6 @@ def train(
     if kernel == "poly" and has_view and np.nanmin(dataset.counts[table.rows]) > 0:
         table = table.with_nobody()
     fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
-    if kernel == "rbf" and len(fitting.labelled) > DUAL_ROWS:
-        raise DatasetError(
-            f"RBF kernels learn from at most {DUAL_ROWS} labelled frames, {dataset.name} has "
-            f"{len(fitting.labelled)} among those asked for; choose some of them, or quadratic kernels"
-        )
     best = fitting.with_local(fitting.choose(regressor, kernel))
     fitted, predictor = fitting.predictor(best)
     is_kept = fitting.removed_at(fitted) < 0
@@ -296,7 +292,7 @@ def train(
         facts={
             "trained_on": dataset.name,
             "labelled_frames": len(errors),
-            "labels": learnt,
+            "labels": known,
             "cross_validation": asdict(best.metrics) | ({} if is_kept.all() else {"kept": asdict(kept)}),
             "regressor": regressor,
             "kernel": kernel,
@@ -322,6 +318,7 @@ def train(
         is_local=len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
         seconds=time.perf_counter() - began,
         n_lost_labels=n_lost,
+        n_spared_labels=n_spared,
         profile=profile,
         directions=directed,
     )

@@ -65,6 +65,7 @@ def clip(street):
         scene=scene,
         seconds=1.0,
         n_lost_labels=3,
+        n_spared_labels=0,
     )
 
 

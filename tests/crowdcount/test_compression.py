@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from crowdcount.arrays import load_arrays, save_arrays
 from crowdcount.cli import command_line
-from crowdcount.errors import DatasetError, ModelError
+from crowdcount.errors import ModelError
 from crowdcount.learning.compression import SIZES, compress, compress_model
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.explain import explain
@@ -175,12 +175,6 @@ def test_a_recalibrated_replica_weighs_its_prototypes_as_it_counts(compressed):
     people = sum(view.coefficients for view in corrected.regressor.expansions)
     np.testing.assert_allclose(corrected.prototypes.weights, people)
     np.testing.assert_allclose(corrected.prototypes.weights, 2.0 * compressed.model.prototypes.weights)
-
-
-def test_rbf_kernels_learn_from_few_thousand_frames_at_most(monkeypatch, frames):
-    monkeypatch.setattr("crowdcount.learning.training.DUAL_ROWS", 20)
-    with pytest.raises(DatasetError, match="at most 20 labelled frames"):
-        train(frames, kernel="rbf")
 
 
 def test_a_page_shows_the_frames_like_each_prototype(compressed, street, tmp_path, html_reader):

@@ -10,6 +10,7 @@ import pytest
 
 from crowdcount.counting import count
 from crowdcount.errors import DatasetError
+from crowdcount.learning import recordings
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
 from crowdcount.learning.measuring import measure
 from crowdcount.learning.recalibration import recalibrate
@@ -124,6 +125,21 @@ def test_each_is_measured_in_the_scene_of_the_first(days, datasets):
     np.testing.assert_array_equal(second.features, alone.features)
     unaware = measure(chosen[1], np.ones(40, bool), scene=days[0].scene)
     assert not np.array_equal(second.features, unaware.features)
+
+
+def test_of_too_many_labels_each_recording_keeps_its_share(datasets, monkeypatch):
+    monkeypatch.setattr(recordings, "MOST_LABELS", 30)
+    chosen = [datasets[0], some(datasets[1], range(0, 40, 2))]
+    fewer, n_spared = recordings.thinned(chosen)
+    kept = [np.flatnonzero(np.isfinite(one.counts)) for one in fewer]
+    assert n_spared == 30
+    np.testing.assert_array_equal(kept[1], range(0, 40, 4))
+    assert (len(kept[0]), np.diff(kept[0]).max(), kept[0][0]) == (20, 2, 0)
+    assert np.isfinite(chosen[0].counts).all()
+    fewer, n_spared = recordings.thinned(chosen, "0-29")
+    assert n_spared == 45 - 30
+    assert np.isfinite(fewer[0].counts[30:]).all()
+    assert recordings.thinned(chosen[1:]) == (chosen[1:], 0)
 
 
 def test_rows_keep_their_labels_dots_and_copies(days, tmp_path):

@@ -14,7 +14,7 @@ import benchmarks
 from crowdcount import profile, scene
 from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError
-from crowdcount.learning import cache, fitting, measuring, regressors
+from crowdcount.learning import cache, fitting, measuring, recordings, regressors, reports
 from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
 from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated
@@ -37,7 +37,8 @@ from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from models import Copies, count_interval, count_metrics
+from models import Copies, count_interval, count_metrics, hlr, robust_kernel
+from models.kernels import DUAL_ROWS
 from tests.crowdcount.numbered_frames import blank
 
 CODE = Path(profile.__file__).parent
@@ -311,6 +312,26 @@ class TestTrain:
         with pytest.raises(DatasetError, match="found 5"):
             train(linear, frames="1-5")
 
+    def test_of_thousands_of_labels_evenly_spread_ones_are_learnt_from(self, linear, monkeypatch):
+        """All fits that hold a matrix over the labelled frames then have one that the memory takes."""
+        others = fitting.MAX_UNLABELLED + measuring.MOST_COPIES + 1  # and the empty scene
+        assert recordings.MOST_LABELS + others <= DUAL_ROWS
+        for module in (recordings, reports):
+            monkeypatch.setattr(module, "MOST_LABELS", 50)
+        for module in (hlr, robust_kernel):
+            monkeypatch.setattr(module, "DUAL_ROWS", 50)
+        n_labels = np.isfinite(linear.counts).sum()
+        told = f"{n_labels - 50} labels left out, between these: more than 50 take long and tell little more"
+        for regressor, kernel in (("r3", "poly"), ("hlr", "rbf")):
+            training = train(linear, regressor=regressor, kernel=kernel)
+            assert (training.metrics.n, training.n_spared_labels) == (50, n_labels - 50)
+            assert f"{told}; choose others to learn from with --frames" in training_report(training, "m.npz")
+            assert evaluate(linear, training.model).is_learnt
+        audit = audit_labels(linear)
+        assert (len(audit.labels), np.ptp(np.diff(audit.numbers)) <= 1) == (50, True)
+        assert f"{told}; choose others to audit with --frames" in audit_report(audit, [])
+        assert train(linear, frames="1-40", regressor="r3").n_spared_labels == 0
+
     def test_no_data_set_at_all(self):
         with pytest.raises(DatasetError, match="expected a data set to learn from, or several, found none"):
             train([])
@@ -505,6 +526,12 @@ class TestCache:
         ending = {Path(module.__file__): b"#"}
         monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + ending.get(path, b""))
         assert self.features(small, tmp_path / "cache")[1] == 16
+
+    @pytest.mark.parametrize("library", ["cv2", "np"])
+    def test_other_libraries_measure_anew(self, small, tmp_path, monkeypatch, library):
+        self.features(small, tmp_path)
+        monkeypatch.setattr(f"crowdcount.learning.cache.{library}.__version__", "0.1")
+        assert self.features(small, tmp_path)[1] == 16
 
     def test_all_code_that_measures_is_known(self, small, monkeypatch):
         heads = tuple(boxes[:, :2] + boxes[:, 2:] * [0.5, 0] for boxes in small.boxes)

@@ -19,6 +19,7 @@ from .losses import huber_loss
 Solve = Callable[[np.ndarray], np.ndarray]
 
 BLOCK_ROWS = 1024  # expanded at a time: their features stay in the processor's cache
+_HALVINGS = 10
 FOLDS = 5  # of held-out predictions
 SETTLED = 1e-13  # of max|y|: a Newton step that would move no prediction further is not made
 
@@ -317,16 +318,23 @@ class Objective:
         weighted = self.column_weights * theta
         return np.concatenate([block @ weighted for _, block in self.labelled.blocks()])
 
-    def active_set_step(self, kept: np.ndarray, residuals: np.ndarray, xi: float) -> np.ndarray:
-        """Residuals (l,) after one solve of Theorem 1's system with its sets taken at `residuals` and `xi`.
+    def active_set_step(self, kept: np.ndarray, minimizer: Minimizer, xi: float) -> np.ndarray:
+        """Residuals (l,) after one solve of Theorem 1's system with its sets taken at a minimizer and `xi`.
 
         L0, |r| < xi, is quadratic; beyond it a label pulls with the constant force +xi where h is too small
-        (L-) and -xi where it is too large (L+).
+        (L-) and -xi where it is too large (L+). Where few labels are left in L0 the solution may lie far
+        beyond J's minimum: a half, a quarter, … of the way there is gone until J with threshold `xi` falls.
         """
-        quadratic = kept & (np.abs(residuals) < xi)
-        force = np.where(quadratic, self.y, xi * np.sign(residuals)) * kept
+        quadratic = kept & (np.abs(minimizer.residuals) < xi)
+        force = np.where(quadratic, self.y, xi * np.sign(minimizer.residuals)) * kept
         _, theta = self._system.newton(quadratic, force, int(kept.sum()))
-        return self.y - self._predictions(theta)
+        before, *_ = self.value_and_gradient(minimizer.theta, kept, xi)
+        for _ in range(_HALVINGS):
+            value, _, residuals = self.value_and_gradient(theta, kept, xi)
+            if value <= before:
+                return residuals
+            theta = (minimizer.theta + theta) / 2
+        return minimizer.residuals
 
     def dual_coefficients(self, minimizer: Minimizer, kept: np.ndarray) -> np.ndarray:
         """Theorem 1's w (rows, m) = (s c - 2 l gamma M F) / (2 l lam), labelled rows first.

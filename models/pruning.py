@@ -91,7 +91,7 @@ def refine(objective: Objective, n_refinements: int, delta_xi: float | Literal["
             threshold -= delta_xi
         if not 0 < threshold < thresholds[-1]:
             break
-        step = objective.active_set_step(kept, minimizer.residuals, threshold)
+        step = objective.active_set_step(kept, minimizer, threshold)
         remaining = kept & (np.abs(step) < threshold)
         while remaining.any():
             candidate = objective.minimize(remaining)

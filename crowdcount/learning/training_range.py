@@ -56,7 +56,10 @@ def most_labelled(labels: np.ndarray) -> float:
 
 def most_counted(labels: np.ndarray, predictions: np.ndarray, folds: BlockedKFold) -> float:
     """`most_labelled`, or what exceeds the largest label by more than few held-out predictions (n,) exceed
-    those of the other blocks, in the range of these, where that is more."""
+    those of the other blocks, in the range of these, where that is more; of fewer labels than blocks, the
+    first."""
+    if len(labels) < folds.n_splits:
+        return most_labelled(labels)
     excess = [
         (predictions[test] - labels[train].max()) / (np.ptp(labels[train]) or 1.0)
         for train, test in folds.split(labels)

@@ -91,6 +91,7 @@ def test_more_people_are_a_count_that_exceeds_all_labels_by_as_much_as_few_unsee
     predictions[230:236] = 100.0
     assert most_counted(labels, predictions, FOLDS) == pytest.approx(10 + 0.2 * 10)
     assert most_counted(labels, 0.5 * labels, FOLDS) == 10.5  # as labels are whole
+    assert most_counted(labels[:4], labels[:4], FOLDS) == labels[:4].max() + 0.5  # pruning left so few
 
 
 def test_edges_are_those_of_the_frames_as_they_are():

@@ -123,3 +123,16 @@ def test_labels_that_a_wrong_one_pulls_the_line_away_from_stay():
     beyond = np.abs(y - everything.predict(X)) > everything.xi_ - 1.6
     assert beyond.sum() > 5
     assert np.flatnonzero(without.removed_at_ == 1).tolist() == [20]
+
+
+@pytest.mark.parametrize("seed", [330, 355])
+def test_a_step_beyond_the_minimum_costs_no_good_labels(seed):
+    """Ten labels, two of them slips: where few residuals are below the threshold, one solve of the system
+    with these alone went so far beyond the loss's minimum that six labels were left out."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 2, (10, 2))
+    y = np.maximum(np.round(10 * X[:, 0] + rng.normal(0, 1, 10)), 0)
+    y[rng.choice(10, 2, replace=False)] *= rng.choice([10, 100], 2)
+    settings = {"kernel": "poly", "kernel_params": {"degree": 2}, "lam": 1e-5}
+    fit = HuberLossRegressor(**settings, n_refinements=20, delta_xi="auto").fit(X, y)
+    assert (fit.removed_at_ >= 0).sum() <= 3

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -328,7 +329,7 @@ class CounterModel:
         return self.offset > 0 and self.offset_from > 0
 
     def corrected(self, correction: Correction, least: float = 0.0) -> "CounterModel":
-        """The model that counts `correction(count)` where this one counts `count`, `least` or more.
+        """The model that counts `correction(unfaded(count))` where this one counts `count`, `least` or more.
 
         Below, no label tells of the correction, and nobody is where nothing is: a positive offset falls off
         to 0 with the count. It keeps no examples: their labels are not what it counts.
@@ -350,6 +351,10 @@ class CounterModel:
             examples=None,
             prototypes=prototypes,
         )
+
+    def unfaded(self, count: float) -> float:
+        """What it would count in the place of a count if all of a positive offset were added to any."""
+        return self._uncorrected(count) + self.offset if self.offset_fades else count
 
     def _uncorrected(self, count: float) -> float:
         """What the regressor counts, at the least, where the model counts so many people."""
@@ -491,8 +496,8 @@ class CounterModel:
 
 
 class _Kernel(Strict):
-    kernel: str
-    gamma: float
+    kernel: Literal["linear", "poly", "polynomial", "rbf"]
+    gamma: float = Field(gt=0)
     coef0: float
     degree: int = Field(ge=1, le=_MAX_DEGREE)
 

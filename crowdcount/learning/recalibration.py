@@ -141,22 +141,23 @@ def recalibrate(
     """
     began = time.perf_counter()
     model = given_model(model)
-    table, counts = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
+    table, told = counts_of(model, dataset, frames, MIN_COUNTS, scene=scene, cache=cache, progress=progress)
     labels = table.labels_of(dataset).counts[table.rows]
     n_lost = n_lost_labels(dataset, frames, table.rows)
+    counts = np.array([model.unfaded(count) for count in told])  # as `corrected` takes them
     is_slip = are_slips(counts, labels)
-    told = zip(dataset.numbers[table.rows[is_slip]], labels[is_slip], counts[is_slip], strict=True)
-    table, counts, labels = table.at(~is_slip), counts[~is_slip], labels[~is_slip]
+    left_out = zip(dataset.numbers[table.rows[is_slip]], labels[is_slip], counts[is_slip], strict=True)
+    table, told, counts, labels = table.at(~is_slip), told[~is_slip], counts[~is_slip], labels[~is_slip]
     correction = fit_correction(counts, labels)
-    slips = tuple(Slip(int(number), float(one), float(correction(count))) for number, one, count in told)
+    slips = tuple(Slip(int(number), float(one), float(correction(count))) for number, one, count in left_out)
     held_out = leave_one_out(counts, labels)
-    before, after = count_metrics(labels, counts), count_metrics(labels, held_out)
+    before, after = count_metrics(labels, told), count_metrics(labels, held_out)
     facts = {"on": dataset.name, "counts": len(labels), **asdict(correction), "leave_one_out": asdict(after)}
     former = model.half_width(held_out)
     quantile = renewed_quantile(held_out, labels, model.level, former)
     is_learnt = has_learnt(model, dataset, table)
     learnt = [*learnt_counts(model), counts_by_number(dataset, table.rows)]
-    corrected = model.corrected(correction, LEAST_SHARE * float(counts.min()))
+    corrected = model.corrected(correction, LEAST_SHARE * float(told.min()))
     corrected = replace(
         corrected,
         most=max(corrected.most, most_labelled(labels)),
@@ -165,7 +166,7 @@ def recalibrate(
         needs_colours=model.needs_colours and _is_coloured_as_its_view(table, model),
         facts=model.facts | {"labels": learnt, "recalibration": facts},
     )
-    times = (labels.mean() + 1) / (counts.mean() + 1)
+    times = (labels.mean() + 1) / (told.mean() + 1)
     return Recalibration(
         model=corrected,
         correction=correction,

@@ -395,6 +395,14 @@ class TestHostileDescriptions:
         rewrite(file, lambda arrays, meta: meta["regressor"]["views"][0].update(changes))
         refused(file)
 
+    @pytest.mark.parametrize(
+        "changes", [{"kernel": "chi2"}, {"kernel": "sigmoid"}, {"gamma": -1e300}], ids=str
+    )
+    def test_of_a_kernel_with_a_support(self, supported, file, changes):
+        supported.save(file)
+        rewrite(file, lambda arrays, meta: meta["regressor"]["views"][1].update(changes))
+        refused(file)
+
     @pytest.mark.parametrize("name", ["mean", "scale", "low", "high", "view0_columns", "view1_support"])
     @pytest.mark.parametrize(
         "change",

@@ -307,6 +307,23 @@ def test_each_count_is_judged_by_a_correction_of_the_others_alone(ready_made):
     assert found.after.bias == pytest.approx(np.mean(errors))
 
 
+def test_a_correction_by_few_people_after_one_by_many_is_that_of_the_model_it_makes(ready_made):
+    """What the first one adds fell off below its labels, and there is all of it once labels are there."""
+    table, model = ready_made
+    order = np.argsort(table.counts)
+    for day, night, added in ((order[-8:], order[:8], 0.0), (order[-8:], order[4:12], 2.0)):
+        few = np.full(60, np.nan)
+        few[day] = table.counts[day] + 6
+        by_day = recalibrate(replace(table, counts=few), model).model
+        few = np.full(60, np.nan)
+        few[night] = by_day.predict(table.features[night]) + added
+        found = recalibrate(replace(table, counts=few), by_day)
+        assert by_day.offset_from > model.predict(table.features[night]).min()
+        assert found.before.mae == pytest.approx(added, abs=1e-9)
+        errors = found.model.predict(table.features[night]) - few[night]
+        assert np.abs(errors).mean() <= found.after.mae < 1
+
+
 @pytest.mark.parametrize(("last", "is_local"), [(13, True), (14, False)])
 def test_counts_within_a_quarter_of_the_footage_are_told(ready_made, last, is_local):
     table, model = ready_made

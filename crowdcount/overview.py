@@ -10,7 +10,8 @@ from features.images import halved, halvings
 
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, for_estimation
-from .video import SourceInfo, VideoSource, spread
+from .video import Frame, SourceInfo, VideoSource, spread
+from .video.source import Reduce
 
 #: Frames that are looked at to find the perspective; half as many where they would be less than
 #: `_SAME_PEOPLE_S` apart, and show the same people again (docs/decisions/2026-11-20-speed.md).
@@ -53,6 +54,7 @@ class Overview:
 
     def __init__(self, source: VideoSource, scene: Scene | None = None):
         self._source = source
+        self._length_s = source.info.length_s
         self._kept: list[np.ndarray] = []
         self._n_halvings = 0
         self.scene = self._estimated() if scene is None else scene.fitted(source.info.size_wh)
@@ -73,7 +75,7 @@ class Overview:
                 self._kept.append(halved(image, self._n_halvings))
             return for_estimation(image)
 
-        sampled = self._source.sample(n_frames, seen)
+        sampled = self._sampled(n_frames, seen)
         if len(self._kept) != len(learnt) or next(number) != len(sampled):  # not as long as the source says
             self._kept = []
         return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)
@@ -83,7 +85,14 @@ class Overview:
         kept, self._kept = self._kept, []
         if kept and self._n_halvings <= halvings(self._source.info.size_wh, pipeline.size_wh):
             return [pipeline.reduced(image) for image in kept]
-        return [frame.image_bgr for frame in self._source.sample(LEARNING_FRAMES, pipeline.reduced)]
+        return [frame.image_bgr for frame in self._sampled(LEARNING_FRAMES, pipeline.reduced)]
+
+    def _sampled(self, n: int, reduce: Reduce) -> list[Frame]:
+        """Frames of the source; how long it is, where it does not say, is told by their times."""
+        frames = self._source.sample(n, reduce)
+        if frames and not self._length_s:
+            self._length_s = frames[-1].time_s - frames[0].time_s
+        return frames
 
     def teach(self, pipeline: Pipeline, learning: Sequence[np.ndarray] | None = None) -> None:
         """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given.
@@ -94,4 +103,4 @@ class Overview:
         if learning is None:
             learning = self.learning_frames(pipeline)
         if len(learning) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
-            pipeline.learn(learning, self._source.info.length_s)
+            pipeline.learn(learning, self._length_s)

@@ -6,6 +6,7 @@ posture is kept for seconds, where leaves are elsewhere in each frame, all over;
 frames in between show the scene as it is.
 """
 
+import math
 from collections.abc import Iterator
 
 import cv2
@@ -41,8 +42,9 @@ _PRODUCTS = np.array([
 ])  # fmt: skip
 _CONSTANT = -0.06
 SOMEBODY = 0.7
-#: A frame is compared with one so many seconds later, or more: in less, leaves are where they were, too.
-_LATER_S = 0.8
+#: A frame is compared with one so many seconds later, or more: in less, leaves are where they were, too. In
+#: footage of less than the least length leaves are not told from bodies.
+_LATER_S, _LEAST_S = 0.8, 5.0
 
 
 def who_stays(
@@ -71,9 +73,11 @@ def who_stays(
     -------
     (H, W) bool
     """
+    stays = np.zeros(person_height.shape, bool)
+    if 0 < length_s < _LEAST_S:
+        return stays
     sway = sway_of(differences)
-    stays = np.zeros(sway.shape, bool)
-    step = max(1, round(_LATER_S * len(frames) / length_s)) if length_s else 1
+    step = math.ceil(_LATER_S * len(frames) / length_s) if length_s else 1
     for box, outline, tall in bodies(sway, person_height):
         share = away[:, *box][:, outline].mean()
         of_body = quantities(outline, tall, frames[:, *box], sway[box], share, step)

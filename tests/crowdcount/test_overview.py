@@ -119,3 +119,15 @@ def test_a_file_of_another_length_than_it_says_is_sampled_again(walk, long):
             wrong = Overview(source)
             assert wrong.scene.line == right.scene.line
             assert alike(wrong.learning_frames(pipeline), frames)
+
+
+@pytest.mark.parametrize("is_estimated", [True, False])
+def test_how_long_a_file_is_that_does_not_say_is_told_by_its_frames(walk, monkeypatch, is_estimated):
+    """As one that a recorder was cut off in; people are told from leaves by what is seconds apart."""
+    lengths = []
+    monkeypatch.setattr(Pipeline, "learn", lambda self, frames, length_s: lengths.append(length_s))
+    with open_source(walk(130)) as source:
+        object.__setattr__(source.info, "frame_count", None)
+        looked = Overview(source, None if is_estimated else scene_from(source.info.size_wh))
+        looked.teach(Pipeline(looked.scene, RATE))
+    assert lengths == [pytest.approx(130 / RATE, rel=0.03)]

@@ -94,6 +94,7 @@ class TestWhoStays:
     def test_is_everyone_of_a_group_in_a_few_seconds(self):
         frames, where = with_group([(40, 90), (58, 94), (115, 110)])
         assert overlap(found(frames, length_s=20.0), where) > 0.5
+        assert not found(frames, length_s=4.0).any()  # leaves cannot be told from them
 
     def test_is_no_box_in_the_noise(self):
         rng, image = np.random.default_rng(7), with_thing((70, 60), (84, 100))

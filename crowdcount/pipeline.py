@@ -56,7 +56,8 @@ LEAST_BLOB = 0.01
 _CLOSING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 5))
 #: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
 #: how often they do differs from camera to camera, and the parts of one person lie above each other. Half the
-#: width and height of a closing, in person heights (docs/decisions/2026-11-22-any-scene.md).
+#: width and height of a closing, in shares of the height at which the model sees people, even where they are
+#: smaller in the frames (docs/decisions/2026-11-22-any-scene.md).
 _JOINING = (0.125, 0.45)
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
@@ -162,7 +163,7 @@ class Pipeline:
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._by_blob = by_blob
         if by_blob:
-            self._ends = [1.0 / heights for heights in heights_by_end(small.person_height)]
+            self._lengths_by_end = [1.0 / heights for heights in heights_by_end(small.person_height)]
             self._vehicles = VehicleFinder(small.person_height, small.roi)
             joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
             self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
@@ -336,10 +337,9 @@ class Pipeline:
     def _people_of(self, mask) -> Figures:
         """The foreground, its parts joined, vehicles and specks dropped, with each pixel's person's height.
 
-        A person's feet are not below the blob, and the head is not below the pixel: the nearer of the two
-        people whom these bounds describe is farther away than the camera's nearest, which a height by the
-        pixel's row alone would not know. In steep perspectives (TUD-Campus) that made people too heavy by
-        four fifths.
+        A person's feet are not below the blob, and the head is not below the pixel: each of these bounds the
+        height from above, and the smaller one holds. By the pixel's row alone people were too heavy by four
+        fifths in steep perspectives (TUD-Campus).
         """
         reach = self._joining.reach
         _, top, _, height = cv2.boundingRect(mask.view(np.uint8))
@@ -366,7 +366,7 @@ class Pipeline:
         rows = pixels // width
         bottoms = np.zeros(n_blobs, np.intp)
         bottoms[blobs] = rows  # which rise: the last one stays
-        by_top, by_foot = self._ends
+        by_top, by_foot = self._lengths_by_end
         feet = pixels + width * (bottoms.take(blobs) - rows)
         lengths = np.maximum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
         areas = np.bincount(blobs, lengths**2, n_blobs)

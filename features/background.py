@@ -181,6 +181,8 @@ class MedianBackground:
         """Frames (n, H, W, 3) uint8 to learn from, each in the place of those that were the first."""
         if self._steadier is None:
             self._steadier = Steadier(frames)
+        if not self._steadier.is_needed:  # no second copy of them all
+            return frames
         return np.stack([self.steady(frame) for frame in frames])
 
     def steady(self, frame_bgr: np.ndarray) -> np.ndarray:

@@ -188,7 +188,8 @@ class CameraWatch:
             return 0.0, 0.0
         if votes.max(initial=0) < max(MIN_PATCHES - 1, len(self._patches) / 5):
             return None
-        dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * frame_bgr.shape[1] / WIDTH
+        to_frame = np.divide(frame_bgr.shape[1::-1], frame.shape[::-1])
+        dx, dy = shifts[agree[votes.argmax()]].mean(axis=0) * to_frame
         return float(dx), float(dy)
 
     def registered(self, frame_bgr: np.ndarray, roi: np.ndarray) -> Registration | None:

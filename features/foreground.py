@@ -162,7 +162,8 @@ class Segmenter:
 
     @property
     def first(self) -> EmptyScene | None:
-        """The empty scene as first learnt, if not of one moment; the camera may have been moved since."""
+        """The empty scene as first learnt from more than one moment, the last one before that: of a live
+        source, from whose first seconds it is learnt. The camera may have been moved since."""
         return self._first or self.empty
 
     @property

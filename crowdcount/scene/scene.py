@@ -88,7 +88,9 @@ class Scene:
                     f"the {name} has {found} pixels, but the frames {width}x{height}; "
                     "use one made for these frames"
                 )
-        if self.roi.dtype != bool or not self.roi.any():
+        if self.roi.dtype != bool:
+            raise SceneError(f"the ROI mask is of {self.roi.dtype}, not of bool; make it again")
+        if not self.roi.any():
             raise SceneError("the ROI is empty: no pixel lies in it; draw it inside the frame")
         if not (np.isfinite(self.person_height).all() and (self.person_height > 0).all()):
             raise SceneError("the height map holds values that are not positive numbers; make it again")

@@ -140,6 +140,11 @@ class TestSceneFrom:
             scene_from(SIZE, polygons)
         assert one_line(excinfo, said)
 
+    def test_refuses_an_roi_that_is_no_mask(self):
+        with pytest.raises(SceneError) as excinfo:
+            Scene((4, 4), np.ones((4, 4), np.uint8), np.ones((4, 4), np.float32))
+        assert one_line(excinfo, "the ROI mask is of uint8, not of bool")
+
     @pytest.mark.parametrize(
         ("persons", "said"),
         [

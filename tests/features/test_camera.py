@@ -32,6 +32,14 @@ def test_measures_the_shift_in_the_frames_own_pixels(size_wh, shift):
     assert watch.shift(view(scene, size_wh, shift)) == pytest.approx(shift, abs=max(1, factor))
 
 
+def test_measures_the_shift_in_flat_frames_too():
+    """They are compared at more rows than their width has them reduced to."""
+    noise = np.random.default_rng(5).uniform(0, 255, (30, 260, 3)).astype(np.float32)
+    scene = cv2.resize(noise, (1400, 160), interpolation=cv2.INTER_CUBIC).clip(0, 255).astype(np.uint8)
+    watch = CameraWatch(view(scene, (1280, 96)))
+    assert watch.shift(view(scene, (1280, 96), (0, -12))) == pytest.approx((0, -12), abs=2)
+
+
 def test_a_tremble_is_no_shift():
     scene = texture((380, 300))
     watch = CameraWatch(view(scene, (320, 240)))

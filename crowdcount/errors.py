@@ -40,7 +40,9 @@ class BatchError(CrowdCountError):
 
 
 def one_line(text: str) -> str:
-    """A foreign text with blanks in the place of line breaks and all else that terminals or SVG act on."""
+    """A foreign text with blanks in the place of line breaks and all else that terminals or SVG act on, and
+    with codes for what is no text in the name of a file."""
+    text = text.encode(errors="backslashreplace").decode()
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 

@@ -1,21 +1,22 @@
 """What the commands on footage do, for any caller: read what is given, work, write files, tell a watcher."""
 
 import glob
+import math
 import os
 import re
 import shlex
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from features.camera import as_seen
 
 from .arrays import refuse_other_kind
 from .counting import open_counting
-from .errors import CrowdCountError, ModelError, OutputError
+from .errors import CrowdCountError, ModelError, OutputError, VideoError
 from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
@@ -28,6 +29,8 @@ from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, s
 from .storage import (
     check_writable,
     file_identity,
+    output_errors,
+    partial_name,
     refuse_any_to_replace,
     refuse_foreign,
     set_aside,
@@ -45,6 +48,8 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 SCENE_SUFFIXES = (".json", ".npz")
+#: A live source broke off where a frame that could not be decoded comes so much later than it is due.
+_AWAY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,9 @@ class CountJob:
         return [path for path in files if path is not None]
 
     @property
-    def growing_files(self) -> list[Path]:
-        """What is written frame by frame."""
-        return [path for path in self.files if path not in (self.plot, self.scene)]
+    def results(self) -> list[Path]:
+        """What is written of the counts: all but the scene."""
+        return [path for path in self.files if path != self.scene]
 
 
 def plan_counting(
@@ -279,7 +284,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
     if job.profile is not None:
         check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn, first = CountSummary(), DrawnCounts(), None
+    summary, drawn, first, last_s = CountSummary(), DrawnCounts(), None, math.inf
     with open_counting(job.source, **options) as counting:
         if counting.info.opened is not None and not is_alone:
             raise _is_among_others(job)  # of a web server, what is live shows only now
@@ -288,7 +293,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         watcher.started(counting)
         start_time = summary.start_time = start_time or counting.info.opened
         if counting.info.opened is not None:
-            for path in job.growing_files:
+            for path in job.results:
                 set_aside(path)
         overlay = nullcontext()
         if job.overlay is not None:
@@ -297,9 +302,23 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         if job.profile is not None:
             profiles = open_profiles(job.profile, len(counting.model.profile.center), start_time)
         open_counts = open_writer(job.counts, job.format, start_time, counting.directions)
-        with overlay, profiles as write_profile, open_counts as write:
+
+        def plot(path: Path) -> None:
+            rows, densities = zip(*drawn.held(), strict=True)
+            plot_counts(rows, path, job.label, start_time, densities, summary, drawn.together)
+
+        with (
+            _keeping_the_plot(job, summary, plot),
+            overlay,
+            profiles as write_profile,
+            open_counts as write,
+        ):
             for item in counting.frames(images=job.overlay is not None):
                 write(item.row)
+                away_s, last_s = item.row.time_s - last_s, item.row.time_s
+                due_s = counting.every / counting.info.rate + _AWAY_S
+                if counting.info.opened is not None and "undecodable" in item.row.flags and away_s >= due_s:
+                    watcher.returned(job, away_s, start_time + timedelta(seconds=last_s))
                 if job.overlay is not None:
                     roi = as_seen(counting.scene.roi, item.moved)
                     overlay.write(item.frame.image_bgr, roi, item.mask, item.row, item.profile)
@@ -315,10 +334,26 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             summary.expected = counting.expected_frames
         summary.broke_off_s = counting.broke_off_s(summary.frames, item.row)
     if job.plot is not None:
-        rows, densities = zip(*drawn.held(), strict=True)
-        plot_counts(rows, job.plot, job.label, start_time, densities, summary, drawn.together)
+        plot(job.plot)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+@contextmanager
+def _keeping_the_plot(job: CountJob, summary: CountSummary, plot: Callable[[Path], None]) -> Iterator[None]:
+    """Where the counting of the body is interrupted, or its source gives out, as a stream mostly does, what
+    was counted is plotted under the name of what is kept."""
+    if job.plot is not None:
+        with output_errors(job.plot):
+            partial_name(job.plot).unlink(missing_ok=True)  # of an earlier run
+    try:
+        yield
+    except (KeyboardInterrupt, VideoError) as error:
+        if job.plot is not None and summary.frames:
+            with suppress(CrowdCountError):
+                plot(partial_name(job.plot))
+                error.add_note(f"kept so far: {partial_name(job.plot)}")
+        raise
 
 
 def make_scene(

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
-from .errors import DatasetError, OutputError
+from .errors import DatasetError, OutputError, one_line
 from .storage import WholeWrites, input_errors, output_error, output_errors, partial_path
 from .tables import csv_rows
 
@@ -388,11 +388,12 @@ def lost_output(error: OSError) -> OutputError:
 
 
 def print_note(line: str) -> None:
-    """Write a line of text to the standard error; where that fails, as on a full disk, the work goes on."""
+    """Write a text to the standard error, as one line whatever names of files are in it; where that fails, as
+    on a full disk, the work goes on."""
     if sys.stderr is None:
         return
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(one_line(line), file=sys.stderr, flush=True)
     except OSError:
         _discard(sys.stderr)
 
@@ -563,6 +564,8 @@ def _read_csv(path: Path) -> Iterator[tuple[str, dict]]:
 def _read_json_lines(path: Path) -> Iterator[tuple[str, object]]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
             place = f"{path}, line {number}"
             try:
                 yield place, json.loads(line)

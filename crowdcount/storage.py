@@ -29,6 +29,8 @@ def output_error(path: str | Path, error: OSError) -> OutputError:
         why = "its reader has closed it"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         why = "writing there is not permitted; choose another folder"
+    elif error.errno == errno.ENAMETOOLONG:
+        why = "its name is too long; give a shorter one"
     elif error.errno == errno.ENOENT:
         why = f"the folder {_followed(Path(path)).parent} does not exist; create it first"
     else:
@@ -108,7 +110,7 @@ def partial_path(path: str | Path) -> Iterator[Path]:
         unchanged.
     """
     path = Path(path)
-    partial = _partial_name(path)
+    partial = partial_name(path)
     _refuse_while_written(path)
     with output_errors(path):
         partial.unlink(missing_ok=True)
@@ -141,7 +143,8 @@ def partial_path(path: str | Path) -> Iterator[Path]:
         _publish(partial, path)
 
 
-def _partial_name(path: Path) -> Path:
+def partial_name(path: Path) -> Path:
+    """What a file is called of which the beginning is kept: `<stem>.partial<suffix>`, beside it."""
     return _followed(path).with_name(f"{path.stem}.partial{path.suffix}")
 
 
@@ -159,7 +162,7 @@ def lock(file: IO) -> bool:
 
 def _refuse_while_written(path: Path) -> None:
     """OutputError when another run's `partial_path` of the same file is at work."""
-    partial = _partial_name(path)
+    partial = partial_name(path)
     with suppress(OSError), partial.open("rb") as file:
         if not lock(file):
             raise OutputError(
@@ -179,7 +182,7 @@ def set_aside(path: str | Path) -> None:
         When it cannot be renamed, or another run is at work on it.
     """
     _refuse_while_written(Path(path))
-    for earlier in (_followed(Path(path)), _partial_name(Path(path))):
+    for earlier in (_followed(Path(path)), partial_name(Path(path))):
         with output_errors(earlier):
             if earlier.is_file() and earlier.stat().st_size:
                 names = (earlier.with_name(f"{earlier.stem}.{k}{earlier.suffix}") for k in itertools.count(1))
@@ -354,7 +357,7 @@ def refuse_any_to_replace(written: Iterable[str | Path], used: Iterable[str | Pa
     """As `refuse_to_replace`, of several files to write."""
     identities = {file_identity(file) for file in used if file is not None}
     for path in map(Path, written):
-        for name in (path, _partial_name(path)):
+        for name in (path, partial_name(path)):
             if file_identity(name) in identities:
                 raise OutputError(
                     f"{name} would be written over, but is used otherwise too; choose another name"

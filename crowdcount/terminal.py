@@ -11,6 +11,8 @@ from .results import OTHER_SCENE, CountSummary, clock, flagged, plural, print_no
 from .watcher import Show, show_nothing
 
 if TYPE_CHECKING:  # take time to load, and not every job needs them
+    from datetime import datetime
+
     from rich.progress import Progress
 
     from .counting import Counting
@@ -76,6 +78,9 @@ class Terminal:
         self._scene_is_learnt = counting.scene.view is None  # from this footage
         if not counting.is_models_scene:
             self.say(f"  {OTHER_SCENE}")
+
+    def returned(self, job: "CountJob", away_s: float, at: "datetime") -> None:
+        self.say(f"{job.label}: broke off, and is back at {at:%Y-%m-%d %H:%M:%S} after {clock(away_s)}")
 
     def finished(self, job: "CountJob", summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # load OpenCV and scikit-learn, which not every job needs
+    from datetime import datetime
+
     from .counting import Counting
     from .jobs import CountJob
     from .learning.datasets import Dataset
@@ -26,6 +28,9 @@ class Watcher(Protocol):
 
     def started(self, counting: "Counting") -> None:
         """The counting of a source is about to start."""
+
+    def returned(self, job: "CountJob", away_s: float, at: "datetime") -> None:
+        """A camera or stream that had broken off so long ago sends frames again, at a wall-clock time."""
 
     def finished(self, job: "CountJob", summary: "CountSummary") -> None:
         """A source is counted and its files are written."""

@@ -28,6 +28,7 @@ KIND = "alarm"
 GRIDS = ((1, 1), (3, 2))
 _COUNTS = (".jsonl", ".parquet")
 TABLE_SUFFIXES = (".csv", *_COUNTS, *FEATURE_SUFFIXES)
+_TICK_S = 1.0
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
 
 
@@ -61,7 +62,7 @@ class Measuring:
     columns : tuple of str
         Names of the features.
     frames : callable
-        Gives the frames (MeasuredFrame), in order, once.
+        Gives the frames (MeasuredFrame), in order, once; None where a live source sends none for a second.
     gap_s : float
         Seconds from one frame to the next, as they usually are.
     expected : int or None
@@ -87,7 +88,7 @@ class Measuring:
 
     name: str
     columns: tuple[str, ...]
-    frames: Callable[[], Iterator[MeasuredFrame]]
+    frames: Callable[[], Iterator[MeasuredFrame | None]]
     gap_s: float
     _: KW_ONLY
     expected: int | None = None
@@ -162,13 +163,15 @@ def open_measuring(
             features = measurement.features.ravel() if is_reliable(flags) else None
             return MeasuredFrame(frame.index, frame.time_s, features, flags)
 
-        def frames() -> Iterator[MeasuredFrame]:
+        def frames() -> Iterator[MeasuredFrame | None]:
             overview.teach(pipeline)
             looks = Looks(step, every)
             wanted = opened.frames(start, end, every, looks.ahead)
-            with opened.read_ahead(wanted, end) as passing:
+            with opened.read_ahead(wanted, end, tick_s=_TICK_S) as passing:
                 for frame in passing:
-                    if "undecodable" in frame.flags or looks.are_due(frame, pipeline):
+                    if frame is None:
+                        yield None
+                    elif "undecodable" in frame.flags or looks.are_due(frame, pipeline):
                         yield measured(frame)
 
         length = opened.info.frame_count

@@ -125,8 +125,8 @@ class Sight:
 @dataclass
 class AlarmSummary:
     """What watching came to: frames that were looked at, those that could not be judged, the number of frames
-    with each flag, events, whether the alarm is still raised, the wall-clock time of the first frame, and
-    whether the scene is that in which the alarm learnt, `CounterModel.is_for`.
+    with each flag, events, whether the alarm is still raised, the wall-clock time of the first frame, whether
+    the scene is that in which the alarm learnt, `CounterModel.is_for`, and whether the source was live.
     """
 
     frames: int = 0
@@ -137,6 +137,7 @@ class AlarmSummary:
     start_time: datetime | None = None
     seconds: float = 0.0
     is_models_scene: bool = True
+    is_live: bool = False
 
 
 def watch(
@@ -196,7 +197,8 @@ def watch(
         summary.is_models_scene = loaded.is_for(measuring.scene)
         sight = Sight(max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) * measuring.gap_s))
         summary.start_time = start_time or measuring.start_time
-        if measuring.opened is not None and target != "-":
+        summary.is_live = measuring.opened is not None
+        if summary.is_live and target != "-":
             set_aside(target)
         with open_events(target, summary.start_time) as write:
 
@@ -205,7 +207,13 @@ def watch(
                     write(event)
                     summary.events.append(event)
 
+            last, came_at = None, math.inf
             for frame in measuring.frames():
+                if frame is None:  # nothing comes
+                    if last is not None and last.time_s + time.monotonic() - came_at >= sight.blind_at_s:
+                        tell(sight.update(last.index, sight.blind_at_s, math.nan))
+                    continue
+                last, came_at = frame, time.monotonic()
                 value = math.nan
                 if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])
@@ -223,7 +231,7 @@ def watch(
             end = options.get("end")
             end_s = None if measuring.opened is None or end is None else end.time_s
             if end_s is not None and sight.blind_at_s <= end_s:  # the stream was away up to the end
-                tell(sight.update(frame.index, sight.blind_at_s, math.nan))
+                tell(sight.update(last.index, sight.blind_at_s, math.nan))
     summary.is_up = alarm.is_up
     summary.seconds = time.perf_counter() - began
     return summary
@@ -279,6 +287,8 @@ def run_alarm(
             source, model, target, scene=scene, start_time=start_time, values=values, show=show, **options
         )
     if plot is not None:
+        if summary.is_live:
+            set_aside(plot)
         spans = list(_spans(summary.events))
         margin = options.get("margin", Alarm.margin)
         plot_alarm(values, spans, margin, plot, source_label(source), summary.start_time)

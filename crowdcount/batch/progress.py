@@ -5,6 +5,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from ..errors import one_line
 from ..results import clock, plural, print_note
 from ..terminal import progress_bars
 from .plan import Video
@@ -122,7 +123,7 @@ class _Bars:
         self.start, self.stop = self._progress.start, self._progress.stop
 
     def say(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
 
     def total(self, done: float, of: int, note: str) -> None:
         self._progress.update(self._total, completed=done, total=of or None, note=note)

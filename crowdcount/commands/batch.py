@@ -105,7 +105,6 @@ def batch(
     from ..batch.progress import BatchTerminal
     from ..batch.run import Options, check_needs, run_batch
     from ..batch.worker import Limits
-    from ..errors import CrowdCountError
 
     if (engine == "dask") != (scheduler is not None):
         raise click.UsageError("--engine dask and --scheduler ADDRESS belong together")
@@ -119,7 +118,7 @@ def batch(
         chosen = DaskEngine(scheduler) if engine == "dask" else LocalEngine(workers or default_workers())
         summary = run_batch(videos, output, chosen, options, watcher)
     for label, reason in summary.failed:
-        complain(CrowdCountError(reason if label in reason else f"{label}: {reason}"))
+        complain(reason, label)
     watcher.ended(summary)
     if summary.broken_off is not None:
         raise summary.broken_off

@@ -15,13 +15,13 @@ FAILED, SOME_FAILED = 1, 3
 _LARGEST = 1e9
 
 
-def complain(error: BaseException | str) -> None:
-    """Print an error as one line on the standard error."""
+def complain(error: BaseException | str, label: str = "") -> None:
+    """Print an error as one line on the standard error, with what it is about unless it says so."""
     from ..results import print_note
 
     notes = getattr(error, "__notes__", [])
-    line = " ".join("; ".join([str(error), *notes]).splitlines())
-    print_note(f"crowdcount: {line}")
+    about = "" if label in str(error) else f"{label}: "
+    print_note("; ".join([f"crowdcount: {about}{error}", *notes]))
 
 
 class ParsedText(click.ParamType):

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from ..errors import CrowdCountError, OutputError
+from ..errors import OutputError
 from .common import (
     FAILED,
     SOME_FAILED,
@@ -106,7 +106,7 @@ def count(
     if len(jobs) == 1 and failed:
         raise failed[0][1]
     for job, error in failed:
-        complain(error if job.label in str(error) else CrowdCountError(f"{job.label}: {error}"))
+        complain(error, job.label)
     if failed:
         watcher.say(f"{len(jobs) - len(failed)} of {len(jobs)} sources counted")
         sys.exit(SOME_FAILED if len(failed) < len(jobs) else FAILED)

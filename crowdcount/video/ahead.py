@@ -15,7 +15,13 @@ _PATIENCE_S = 0.5  # with a live source that is to end
 
 @contextmanager
 def read_ahead(
-    items: Iterator, depth: int, *, latest: bool = False, is_live: bool = False, until: float = math.inf
+    items: Iterator,
+    depth: int,
+    *,
+    latest: bool = False,
+    is_live: bool = False,
+    until: float = math.inf,
+    tick_s: float = math.inf,
 ) -> Iterator[Iterator]:
     """Advance ``items`` in a second thread, up to ``depth`` items ahead of the one who takes them.
 
@@ -33,7 +39,8 @@ def read_ahead(
 
     A thread that waits for a live source (``is_live``) is left to itself after half a second: it ends with
     what it waits for. From ``until`` on, by the monotonic clock, what does not come within half a second is
-    the end; NoFrameError where nothing came before.
+    the end; NoFrameError where nothing came before. Whenever nothing else has come for ``tick_s`` seconds,
+    None does.
     """
     if depth < 1:
         raise ValueError(f"depth must be 1 or more, not {depth}")
@@ -66,12 +73,17 @@ def read_ahead(
             waiting.put(("end", None))
 
     def take() -> Iterator:
-        is_first = True
+        is_first, deadline = True, None
         while True:
-            left_s = max(0.0, until - time.monotonic()) + _PATIENCE_S
+            if deadline is None:
+                deadline = max(until, time.monotonic()) + _PATIENCE_S
+            left_s = max(0.0, deadline - time.monotonic())
             try:
-                kind, value = waiting.get(timeout=min(left_s, threading.TIMEOUT_MAX))
+                kind, value = waiting.get(timeout=min(left_s, tick_s, threading.TIMEOUT_MAX))
             except queue.Empty:
+                if tick_s < left_s:
+                    yield None
+                    continue
                 if is_first:
                     raise NoFrameError(
                         "no frame came between the given start and end; check that the sender is on"
@@ -82,7 +94,7 @@ def read_ahead(
             if kind == "end":
                 return
             places.put(None)
-            is_first = False
+            is_first, deadline = False, None
             yield value
 
     thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)

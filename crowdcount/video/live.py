@@ -12,6 +12,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -23,7 +24,7 @@ from ..smoothing import Turns
 from .ahead import read_ahead
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
-from .numbering import first_stamp, numbered, numbered_live
+from .numbering import SHORTEST_S, first_stamp, numbered, numbered_live
 from .positions import Position
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
 
@@ -36,6 +37,7 @@ _SECRET = re.compile(
     r"(?:(?!_[a-z]+=)[^&/;#])*",
     re.IGNORECASE,
 )
+_TIMED, _TIMED_S = 16, 1.0  # first frames of a stream that tell its rate at the most, and for how long
 _ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 
 
@@ -65,7 +67,9 @@ class LiveSource(VideoSource):
     def _opening(self) -> Iterator[None]:
         self._connect()
         self.info = self._start()
-        if not self._is_camera and not self._is_of_stills() and self._is_stuck():
+        if not self._is_camera and self._is_of_stills():
+            self.info = replace(self.info, fps=self._rate_of_arrivals() or self.info.fps)
+        elif not self._is_camera and self._is_stuck():
             self.info = self._start_anew()
         yield
 
@@ -106,8 +110,29 @@ class LiveSource(VideoSource):
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
 
     def _is_of_stills(self) -> bool:
-        """Whether it is motion JPEG, which is never flagged as interlaced."""
+        """Whether it is motion JPEG, which tells no rate and is never flagged as interlaced."""
         return self._device.codec().upper() == b"MJPG"
+
+    def _rate_of_arrivals(self) -> float | None:
+        """Frames per second by when the first ones come, for which FFmpeg says 25 whatever comes.
+
+        The first two come at once, as it has read them by then. None where more do, as of a recording.
+        """
+        times_s = [self._begun[-1]]
+        try:
+            for arrival in self._unbroken_arrivals():
+                self._begun.append(arrival)
+                if arrival is None:
+                    continue
+                self._kept.append(self._device.image())
+                times_s.append(arrival)
+                if len(times_s) == _TIMED or (len(times_s) > 2 and arrival - times_s[1] >= _TIMED_S):
+                    break
+        except VideoError:  # the pass will meet it again
+            pass
+        self._leave_out_the_end()
+        spacing_s = np.median(np.diff(times_s[1:])) if len(times_s) > 2 else 0.0
+        return float(f"{1 / spacing_s:.2g}") if spacing_s >= SHORTEST_S else None
 
     def _is_stuck(self) -> bool:
         """Whether the first frames are all alike, read up to the first that differs, mostly the second."""
@@ -126,9 +151,13 @@ class LiveSource(VideoSource):
                     return True
         except VideoError:  # the pass will meet it again
             pass
-        while self._begun[-1] is None:  # those at the end are the end
-            self._begun.pop()
+        self._leave_out_the_end()
         return False
+
+    def _leave_out_the_end(self) -> None:
+        """Failures behind the last frame that decodes, which are the end."""
+        while self._begun[-1] is None:
+            self._begun.pop()
 
     def _start_anew(self) -> SourceInfo:
         """Open a stream again that shows one and the same picture: by PyAV if that is as it is interlaced.

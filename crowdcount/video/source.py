@@ -192,12 +192,21 @@ class VideoSource(ABC):
         return math.inf
 
     def read_ahead(
-        self, frames: Iterator[Frame], end: Position | None, latest: bool = False
-    ) -> AbstractContextManager[Iterator[Frame]]:
-        """Decode `frames` of this source, which stop at `end`, in a second thread; see `ahead.read_ahead`."""
+        self,
+        frames: Iterator[Frame],
+        end: Position | None,
+        latest: bool = False,
+        tick_s: float = math.inf,
+    ) -> AbstractContextManager[Iterator[Frame | None]]:
+        """Decode `frames` of this source, which stop at `end`, in a second thread; see `ahead.read_ahead`.
+
+        There are ticks, `None` each, of a camera or stream alone.
+        """
+        is_live = self.info.is_live
         depth = 1 if latest else _AHEAD
         until = self.ends_at(end)
-        return read_ahead(frames, depth, latest=latest, is_live=self.info.is_live, until=until)
+        tick_s = tick_s if is_live else math.inf
+        return read_ahead(frames, depth, latest=latest, is_live=is_live, until=until, tick_s=tick_s)
 
     def frames_at(self, indices: Sequence[int]) -> Iterator[Frame]:
         """Those of some frames, by increasing numbers, that the source has; without image where one does not

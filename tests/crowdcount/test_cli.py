@@ -505,7 +505,7 @@ class TestBadInput:
         """To Python 3.14 nothing of such a name is there; earlier ones raise where it is asked."""
         code, _, stderr = run(command.format("a" * 300))
         assert code == 1
-        told = "file name too long|neither a file|not a folder|not exist"
+        told = "its name is too long|file name too long|neither a file|not a folder|not exist"
         told = f"cannot be read or written: its name is too long|{told}"
         assert re.search(rf"a(\.mp4|\.counts\.csv)?:? (is |does )?({told}).*; .+\n$", stderr)
 
@@ -1126,14 +1126,19 @@ class TestProcess:
         images = [image for image, _ in street(40)]
         (here / "live.csv").write_text("of yesterday")
         (here / "live.partial.csv").write_text("cut off yesterday")
+        (here / "live.png").write_text("of yesterday, too")
         with serving(send_rtsp(images, interval_s=0.05)) as port:
             url = f"rtsp://127.0.0.1:{port}/live"
-            live = f"{url} -m ../model.npz --scene ../scene.json -o live.csv -q --timeout 5"
+            live = f"{url} -m ../model.npz --scene ../scene.json -o live.csv --plot live.png --timeout 5"
             began = datetime.now()
             code, _, stderr = finished(f"{live} --reconnect 30 --end 60")
-        assert (code, stderr) == (0, "")
+        assert code == 0
+        back = r"^127\.0\.0\.1-\d+-live: broke off, and is back at 2\d{3}-.* after 0:00:0[1-5]$"
+        assert len(re.findall(back, stderr, re.MULTILINE)) == 1
         assert (here / "live.1.csv").read_text() == "of yesterday"
         assert (here / "live.partial.1.csv").read_text() == "cut off yesterday"
+        assert (here / "live.1.png").read_text() == "of yesterday, too"
+        assert cv2.imread(str(here / "live.png")) is not None
         rows = read_counts(here / "live.csv")
         assert [row.frame for row in rows] == list(range(60))
         assert [row.frame for row in rows if "undecodable" in row.flags] == [40]
@@ -1178,16 +1183,19 @@ class TestProcess:
             connection.close()
 
         with serving(answer) as port:
-            code, _, stderr = finished(f"{self.LIVE.format(port, 'a.csv')} --end 60s --reconnect 1 -q")
+            command = f"{self.LIVE.format(port, 'a.csv')} --plot a.png"
+            code, _, stderr = finished(f"{command} --end 60s --reconnect 1 -q")
         assert code == 1
         told = error_line(stderr)
-        assert re.search(r"/live broke off at 2.* and was given up after [12] s; .*: a.partial.csv\n", told)
-        assert only(here) == ["a.partial.csv"]
+        kept = "; kept so far: a.partial.csv; kept so far: a.partial.png\n"
+        assert re.search(rf"/live broke off at 2.* and was given up after [12] s; .*{kept}", told)
+        assert only(here) == ["a.partial.csv", "a.partial.png"]
+        assert cv2.imread(str(here / "a.partial.png")) is not None
 
     def test_a_silent_camera_does_not_hold_up_an_interrupt(self, here, serving):
         partial = here / "a.partial.parquet"
         with serving(send_rtsp([image for image, _ in street(60)], 0.05, stays=True)) as port:
-            command = f"{self.LIVE.format(port, 'a.parquet')} --timeout 40 --reconnect 60 -q"
+            command = f"{self.LIVE.format(port, 'a.parquet')} --plot a.pdf --timeout 40 --reconnect 60 -q"
             usual = functools.partial(signal.signal, signal.SIGTERM, signal.SIG_DFL)
             with process(command, preexec_fn=usual) as running:
                 deadline = time.monotonic() + 30
@@ -1199,7 +1207,8 @@ class TestProcess:
                 _, stderr = running.communicate(timeout=30)
                 assert time.monotonic() - sent < 9
         assert running.returncode == 130
-        assert error_line(stderr).endswith(f"interrupted; kept so far: {partial.name}\n")
+        kept = f"kept so far: {partial.name}; kept so far: a.partial.pdf"
+        assert error_line(stderr).endswith(f"interrupted; {kept}\n")
         assert len(read_counts(partial)) >= 40
 
     @pytest.mark.parametrize("answers", [False, True])

@@ -241,7 +241,7 @@ class TestJsonLines:
     def test_flags_joined_as_other_programs_make_them_of_a_table(self, tmp_path):
         rows = [{"frame": k, "time_s": k, "count": 2, "low": 1, "high": 3, "flags": flags}
                 for k, flags in enumerate(["learning;blank", "noisy", "", None])]
-        (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(row) + "\n" for row in rows))
         found = [row.flags for row in read_counts(tmp_path / "a.jsonl")]
         assert found == [("learning", "blank"), ("noisy",), (), ()]
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from crowdcount.commands.common import complain
+from crowdcount.errors import OutputError
 from crowdcount.terminal import Terminal
 
 
@@ -46,3 +48,15 @@ def test_people_who_are_not_known_are_not_told(shown):
 
 def test_there_is_no_bar_in_a_log_nor_where_it_is_not_wanted(shown):
     assert shown(screen=io.StringIO()) == shown(quiet=True) == shown(bar=False) == ""
+
+
+def test_a_name_with_a_line_break_or_of_no_text_is_one_line(capsys):
+    Terminal().say("new\nline\udce9\x1b[2J.mp4: 2 frames")
+    assert capsys.readouterr().err == "new line\\udce9 [2J.mp4: 2 frames\n"
+
+
+def test_an_error_of_one_of_several_sources_keeps_its_notes(capsys):
+    error = OutputError("cannot write b.counts.csv: the disk is full")
+    error.add_note("kept so far: b.counts.partial.csv")
+    complain(error, "b.mp4")
+    assert capsys.readouterr().err == f"crowdcount: b.mp4: {error}; {error.__notes__[0]}\n"

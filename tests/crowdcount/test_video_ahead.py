@@ -201,6 +201,12 @@ def test_a_live_source_that_is_silent_ends_when_its_time_is_up(stalled):
     assert time.monotonic() - began < 10
 
 
+def test_a_live_source_that_is_silent_is_told_of_meanwhile(stalled):
+    began = time.monotonic()
+    with read_ahead(stalled(2), 2, is_live=True, until=began + 0.5, tick_s=0.2) as ahead:
+        assert list(ahead) in ([0, 1, *[None] * n] for n in (3, 4, 5))  # to the end, and a while
+
+
 def test_what_came_in_time_is_taken_however_late():
     with read_ahead(iter(range(9)), 2, is_live=True, until=time.monotonic() - 5) as ahead:
         assert list(ahead) == list(range(9))

@@ -164,6 +164,17 @@ def test_no_password_is_told_wherever_it_stands(url, told):
     assert without_password(url) == told
 
 
+@pytest.mark.parametrize(("interval_s", "told"), [(0.2, (4, 5.5)), (0.04, (20, 26)), (0.0, (25, 25))])
+def test_the_rate_of_motion_jpeg_is_told_by_when_it_comes(serving, send_live, interval_s, told):
+    """FFmpeg says 25 frames a second of any; what comes at once, as a file, is taken to have been that."""
+    with (
+        serving(send_live(map(draw, range(1000)), interval_s)) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source,
+    ):
+        assert told[0] <= source.info.fps <= told[1]
+        assert_numbered(list(itertools.islice(source.frames(), 20)))
+
+
 def test_live_stream_is_timed_by_the_clock(serving, send_live):
     with serving(send_live(map(draw, range(1000)), interval_s=0.01)) as port:
         began = time.monotonic()

@@ -45,6 +45,9 @@ def _command(name: str) -> click.Command:
                     click.echo(table.markdown())
             except DataError as error:
                 raise click.ClickException(f"{title}: {error}") from error
+            except ModuleNotFoundError as error:
+                needs = f"{title} needs {error.name}, which the tests' packages hold"
+                raise click.ClickException(f"{needs}: pip install -e '.[test]'") from error
 
     return click.Command(name, params=options, help=text, callback=run)
 

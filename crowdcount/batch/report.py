@@ -28,6 +28,7 @@ SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _PALE = "#9cc0e0"
 _MOST_STRIPS = 12
+_MOST_TICKS = 9  # of a time line without dates
 #: What is common to a chart's times, whose ticks are years, months, days, hours, minutes or seconds.
 _DATES = ("", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M")
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
@@ -286,7 +287,7 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
     shown = list(lines.items())[:_MOST_STRIPS]
     figure = new_figure(0.7 + 1.9 * len(shown), DPI)
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 
     strips = figure.subplots(len(shown), squeeze=False)[:, 0]
     for axes, (name, line) in zip(strips, shown, strict=True):
@@ -307,7 +308,9 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
             axes.xaxis.set_major_locator(locator)
             axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, offset_formats=_DATES))
             axes.xaxis.get_offset_text().set(size=8, color=GREY)
-        else:
+        else:  # at the intervals' beginnings, some of many
+            n_steps = (times[-1] - times[0]) / step + 1
+            axes.xaxis.set_major_locator(MultipleLocator(step * math.ceil(n_steps / _MOST_TICKS)))
             axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: clock(second)))
         if len(lines) > 1:
             axes.set_title(name, loc="left", fontsize=9, color=GREY, parse_math=False)

@@ -133,12 +133,18 @@ def recalibration_report(found: Recalibration, path: str) -> list[str]:
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
         *_lost(found.n_lost_labels),
-        f"count' = {found.correction.offset:+.2f} + {found.correction.scale:.3f} count{fading}",
+        f"where it counted 10 people it counts {found.correction(10.0):.1f} now: count' = "
+        f"{found.correction.offset:+.2f} + {found.correction.scale:.3f} count{fading}",
         f"before: {_metrics(found.before)}",
         f"after (each count by the others alone): {_metrics(found.after)}",
         f"half width of the interval in people, at 10: {found.former_quantile * 10**0.5:.1f} before, "
         f"{found.model.quantile * 10**0.5:.1f} now",
     ]
+    if found.after.mae > found.before.mae:
+        lines.append(
+            "the correction does not lower the error on these counts, and may be chance: count more frames, "
+            "or keep the model as it was"
+        )
     if found.slips:
         named = (f"frame {one.number} ({one.label:g}, not {one.expected:.1f})" for one in found.slips)
         lines.append(

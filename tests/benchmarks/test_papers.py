@@ -1,5 +1,6 @@
 """Every experiment of every paper still runs; what it measures is for the documents."""
 
+import sys
 from importlib import import_module
 from itertools import product
 
@@ -52,6 +53,13 @@ def test_an_unknown_experiment_and_absent_data_are_said(monkeypatch, tmp_path):
     monkeypatch.setenv("CROWDCOUNT_DATA", str(tmp_path))
     with pytest.raises(DataError, match=r"no tabular/boston\.csv"):
         data.tabular("boston")
+
+
+def test_a_package_that_is_missing_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cvxpy", None)
+    result = CliRunner().invoke(main, ["r3", "--quick", "--only", "sinc"])
+    assert result.exit_code == 1
+    assert result.output.endswith("needs cvxpy, which the tests' packages hold: pip install -e '.[test]'\n")
 
 
 def test_left_out_errors_are_those_of_refits_without_the_row():

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from base64 import b64decode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -253,6 +254,13 @@ class TestFiles:
         strips = np.array_split(blue, 4)
         assert [strip.any() for strip in strips] == [True, True, True, False]  # nothing in the void
         assert (cv2.imread(str(tmp_path / "a.png"), cv2.IMREAD_UNCHANGED)[..., 3:] == 255).all()
+
+    def test_a_time_without_date_begins_at_0(self, tmp_path):
+        add_result(tmp_path, "a", "tape", None, list(made_rows(40, 1)))
+        write_report(summarise(tmp_path, "hour"), [tmp_path / "a.html"], "hour")
+        page = (tmp_path / "a.html").read_text(encoding="utf-8")
+        drawing = b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", page)[1]).decode()
+        assert re.findall(r">([^<>]*:\d\d:\d\d)</text>", drawing) == ["0:00:00"]
 
     def test_strips_are_named_whatever_the_name(self, out, tmp_path):
         rows = summarise(out, "day", cameras=["hall", "void"])

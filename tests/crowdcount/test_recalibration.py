@@ -157,6 +157,20 @@ def test_counts_that_are_all_alike_or_far_from_the_models_are_told(trained, stre
     assert ("the counts contradict the model: they are far from what it counts" in told) == is_far
 
 
+@pytest.mark.parametrize(("added", "is_chance"), [((1, -1), True), ((3, 3), False)])
+def test_a_correction_that_lowers_no_error_is_told(trained, street, tmp_path, added, is_chance):
+    """The labels are beside the model's counts to either side, or all too few."""
+    dataset = street.dataset()
+    rows = np.arange(3, 60, 8)
+    counted = dict(zip(range(60), evaluate(dataset, trained.model).predictions, strict=True))
+    few = tmp_path / "few.csv"
+    lines = [f"{row},{max(0.0, counted[row] + added[k % 2]):.2f}\n" for k, row in enumerate(rows)]
+    few.write_text("frame,count\n" + "".join(lines))
+    found = recalibrate(load_dataset(street.frames, counts=few), trained.model)
+    told = "".join(recalibration_report(found, "m.npz"))
+    assert ("the correction does not lower the error" in told) == is_chance
+
+
 def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):
     found = recalibrate(load_dataset(street.frames, counts=drifted), cell_model, scene=street.scene)
     assert found.after.mae < found.before.mae
@@ -342,7 +356,8 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
     result = run(*given, "-q")
     assert result.exit_code == 0, result.output
     assert f"bundled.recalibrated.npz: corrected by {len(rows)} counts" in result.stdout
-    for said in ("count' = ", "before: MAE", "after (each count by the others alone): MAE", "half width"):
+    after = "after (each count by the others alone): MAE"
+    for said in ("where it counted 10 people it counts ", "count' = ", "before: MAE", after, "half width"):
         assert said in result.stdout
     assert ("at least as wide as before" in result.stdout) == (len(rows) < 9)
     assert "spread the counts over it" not in result.stdout

@@ -169,7 +169,9 @@ def _balance(confidence: np.ndarray) -> np.ndarray:
     return confidence / (2 * share) + (1 - confidence) / (2 * (1 - share))
 
 
-def neighbour_share(rows: np.ndarray, positive: np.ndarray, labelled: np.ndarray, n_neighbors: int):
+def neighbour_share(
+    rows: np.ndarray, positive: np.ndarray, labelled: np.ndarray, n_neighbors: int
+) -> np.ndarray:
     """Share (n,) of positive ones among the nearest labelled rows of each row, itself left out.
 
     rows: (n, d) float64; positive, labelled: (n,) bool. Without another labelled row: one half.
@@ -249,7 +251,8 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
     margin of at most 1 cost all the same), and whether a row is its own neighbour (here: not). P2's
     constraint may exclude the confidence before, so that a round can raise the objective: such a round is
     dropped and the fit ends. The constraint balances doubted wrong decisions with doubted right ones, and it
-    is the surest of these that P2 gives up.
+    is the surest of these that P2 gives up. P2 weighs each row by its cost here, as the SVM does; in the
+    paper all rows cost the same.
 
     The estimator neither scales nor centres.
     """

@@ -11,7 +11,8 @@ from .predictor import CountPredictor, column_statistics, standardised
 
 
 class CountRegressor(RegressorMixin, BaseEstimator):
-    """Counts from feature rows: columns standardised and clipped, y centred, all over the labelled rows.
+    """Counts from feature rows: columns standardised and clipped, all over the labelled rows, and y less its
+    mean over those that are no slips (`without_slips`).
 
     Parameters
     ----------

@@ -155,7 +155,8 @@ class PenaltyInverse:
 class FeatureSystem:
     """Newton systems of J by Gram matrices (D, D), for fewer features than labels.
 
-    The Gram matrix of few labels that are not quadratic is subtracted from that of all.
+    The Gram matrix of few labels that are not quadratic is subtracted from that of all. `y` (l,),
+    `column_weights` (D,), `penalty` (D, D): R.
     """
 
     def __init__(self, labelled: FeatureRows, y: np.ndarray, column_weights: np.ndarray, penalty: np.ndarray):
@@ -214,7 +215,10 @@ class Minimizer:
 
 
 class Objective:
-    """J over labelled feature rows and a manifold, and its minimizers on subsets of the labels."""
+    """J over labelled feature rows and a manifold, and its minimizers on subsets of the labels.
+
+    The rows are (l, D), `y` (l,), `weights` (m,) those of the views, of which `views` are the columns.
+    """
 
     def __init__(
         self,

@@ -14,7 +14,8 @@ LARGEST_DEVIATION = 5.0
 
 
 def standardised(rows, mean, scale) -> np.ndarray:
-    """(rows − mean) / scale, clipped to `LARGEST_DEVIATION`."""
+    """(rows − mean) / scale, clipped to `LARGEST_DEVIATION`: (n, d) float64 for rows (n, d), mean and scale
+    (d,), as of `column_statistics`."""
     return np.clip((rows - mean) / scale, -LARGEST_DEVIATION, LARGEST_DEVIATION)
 
 
@@ -40,7 +41,7 @@ class CountPredictor:
     low, high : (d,) float64
         Range of each column over the labelled rows.
     center : float
-        Mean label, plus the regressor's bias where it has one.
+        Mean of the labels that are no slips, plus the regressor's bias where it has one.
     expansions : sequence of Expansion
         The fitted function of the standardised columns; its values are counts less `center`.
     """

@@ -75,7 +75,8 @@ class BatchTerminal:
     def ended(self, summary: BatchSummary) -> None:
         """Tell what became of the archive, once the bars are gone."""
         if summary.undated:
-            self._say(f"{plural(summary.undated, 'video')} of unknown start time: tell it with --pattern")
+            told = "if the path says it, tell how (--pattern)"
+            self._say(f"{plural(summary.undated, 'video')} of unknown start time: {told}")
         if summary.vague:
             told = "taken to begin with the day, or the hour, that the path says"
             self._say(f"{plural(summary.vague, 'video')} of unknown time of the day: {told}")

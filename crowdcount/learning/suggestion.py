@@ -33,7 +33,8 @@ from .grids import grid_weights
 MAX_CANDIDATES = 1000
 #: No two chosen frames are nearer than this share of their mean distance.
 LEAST_DISTANCE = 0.25
-#: coef0 of the quadratic kernel of each view: as training's, see `crowdcount.learning.regressors.COEF0S`.
+#: coef0 of the quadratic kernel of each view, one of those that training chooses from
+#: (`crowdcount.learning.regressors.COEF0S`).
 COEF0 = 3.0
 #: Columns of the file of labels that is to be filled in.
 COLUMNS = {"frame": int, "time_s": float, "count": float}
@@ -50,7 +51,7 @@ class Suggestion:
 def chosen_rows(
     features: np.ndarray, columns: Sequence[str], views: Sequence[np.ndarray], places: np.ndarray, size: int
 ) -> np.ndarray:
-    """Rows (size,) of the features (n, d) to label, the most telling first, for training's kernels.
+    """Rows (size,) of the features (n, d) to label, the most telling first, for kernels like training's.
 
     `columns`: their names; `views`: columns of each view; `places` (n,): where the rows lie in time, in
     order.

@@ -461,7 +461,7 @@ class TestFaults:
         code, _, stderr = run(command(own, own / "out"))
         assert code == 3
         *_, first, second, undated, total = stderr.splitlines()
-        assert undated == "1 video of unknown start time: tell it with --pattern"
+        assert undated == "1 video of unknown start time: if the path says it, tell how (--pattern)"
         assert first.startswith("crowdcount: ")
         assert "20240503_000000.avi cannot be read as a video" in first + second
         assert "empty.avi is empty (0 bytes)" in first + second

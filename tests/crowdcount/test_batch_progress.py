@@ -55,7 +55,7 @@ def test_a_log_has_a_line_for_each_video_that_was_worked_on(play):
     assert first == "4 videos, 4.00 GB"
     assert re.fullmatch(r"\[2/4\] b\.mp4: 100 frames in 5\.0 s, ETA \d+:\d\d:\d\d", second)
     assert third.startswith("[3/4] c.mp4: failed: no video")
-    assert undated == "1 video of unknown start time: tell it with --pattern"
+    assert undated == "1 video of unknown start time: if the path says it, tell how (--pattern)"
     assert vague.startswith("2 videos of unknown time of the day: taken to begin with the day, or the hour")
     assert last == "4 videos: 1 counted, 1 done before, 1 failed; 0:00:50, 2.0 frames/s"
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from .dataset import Dataset, boxes_inside, open_recorded, parse_ranges, points_
 _MOST_FRAMES = 10_000_000
 #: Half of the people are not cut off by the frame's edge with more than this share of the frame beyond it.
 _MOST_BEYOND = 0.1
+#: Classes of MOT Challenge 2016 and later that are people: pedestrians, and static persons, who stand or sit.
+_PEOPLE = (1, 7)
+_COLUMNS_WITH_CLASS = 9
 
 
 def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | None,
@@ -164,16 +168,19 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}
     roi = _region(roi_scene, info)
     counts, boxes, identities = np.full(length, math.nan), [None] * length, [None] * length
-    ignored = 0
+    kinds = Counter()
     for frame in frames:
         rows = people.get(frame + 1, ())
-        considered = [(person, box) for _, is_considered, person, box in rows if is_considered]
-        identities[frame] = np.array([person for person, _ in considered], np.int64)
-        boxes[frame] = np.array([box for _, box in considered], np.float64).reshape(-1, 4)
+        kinds.update(kind for _, kind, _, _ in rows)
+        counted = [(person, box) for _, kind, person, box in rows if kind != "other"]
+        identities[frame] = np.array([person for person, _ in counted], np.int64)
+        boxes[frame] = np.array([box for _, box in counted], np.float64).reshape(-1, 4)
         counts[frame] = boxes_inside(boxes[frame], roi).sum()
-        ignored += len(rows) - len(considered)
-    if ignored:
-        notes.append(f"{mot_path}: {ignored} boxes that it marks as not to be considered are not counted")
+    if kinds["ignored"]:
+        notes.append(f"{mot_path}: {kinds['ignored']} boxes of people that it marks as not to be considered "
+                     "are counted all the same, as they are seen")
+    if kinds["other"]:
+        notes.append(f"{mot_path}: {kinds['other']} boxes of what is no person by its class are not counted")
     return Dataset(name=str(path), numbers=np.arange(length), counts=counts, source=path,
                    fps=fps, boxes=tuple(boxes), identities=tuple(identities), notes=tuple(notes),
                    counted_in=roi)
@@ -184,8 +191,13 @@ def _region(roi_scene: Scene | None, info: SourceInfo) -> np.ndarray:
     return np.ones(info.size_wh[::-1], bool) if roi_scene is None else roi_scene.fitted(info.size_wh).roi
 
 
-def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, ...]]]]:
-    """Line, consider flag, number and box (pixels from 0) of the people of each frame, frames from 1."""
+def _read_mot(path: Path) -> dict[int, list[tuple[int, str, int, tuple[float, ...]]]]:
+    """Line, kind, number and box (pixels from 0) of what is in each frame, frames from 1.
+
+    Kinds are "considered", "ignored" for people who are to be left out of the scores of tracking, but are in
+    the picture as others are (docs/decisions/2026-11-28-ignored.md), and "other" for what is none of
+    `_PEOPLE` by its class, as vehicles are, which files of nine columns tell.
+    """
     people, seen = {}, {}
     for line, cells in csv_lines(path):
         where = f"{path}, line {line}"
@@ -204,8 +216,11 @@ def _read_mot(path: Path) -> dict[int, list[tuple[int, bool, int, tuple[float, .
         if consider not in (0, 1):
             raise DatasetError(f"{where}: expected 0 or 1 as consider flag, found {consider:g}; give ground "
                                "truth, not detections")
-        people.setdefault(frame, []).append(
-            (line, consider == 1, person, (left - 1, top - 1, width, height)))
+        kind = "considered" if consider else "ignored"
+        if not consider and len(cells) == _COLUMNS_WITH_CLASS:
+            number = _number(cells[7], f"{where}: expected a class, 1 for a pedestrian")
+            kind = "ignored" if number in _PEOPLE else "other"
+        people.setdefault(frame, []).append((line, kind, person, (left - 1, top - 1, width, height)))
     if not people:
         raise DatasetError(f"{path}: expected a line for each person, found none")
     return people

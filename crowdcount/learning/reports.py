@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..model import BUNDLED
 from ..results import OTHER_SCENE, plural
+from . import MIN_LABELS
 from .audit import Audit
 from .compression import Compression
 from .fitting import RemovedLabel
@@ -145,6 +146,8 @@ def recalibration_report(found: Recalibration, path: str) -> list[str]:
             "the correction does not lower the error on these counts, and may be chance: count more frames, "
             "or keep the model as it was"
         )
+    if n >= MIN_LABELS and found.model.per_cell:
+        lines.append("so many counts teach a model of this camera, too: compare with one by crowdcount train")
     if found.slips:
         named = (f"frame {one.number} ({one.label:g}, not {one.expected:.1f})" for one in found.slips)
         lines.append(

@@ -174,6 +174,8 @@ def test_a_correction_that_lowers_no_error_is_told(trained, street, tmp_path, ad
 def test_a_model_for_any_scene_keeps_the_scene_of_its_correction(cell_model, street, drifted, tmp_path):
     found = recalibrate(load_dataset(street.frames, counts=drifted), cell_model, scene=street.scene)
     assert found.after.mae < found.before.mae
+    assert found.before.n == 10
+    assert "so many counts teach a model of this camera, too" in "".join(recalibration_report(found, "m.npz"))
     found.model.save(tmp_path / "new.npz")
     loaded = load_model(tmp_path / "new.npz")
     assert loaded.per_cell
@@ -361,6 +363,7 @@ def test_the_command_on_a_video_and_the_bundled_model(tmp_path, monkeypatch):
         assert said in result.stdout
     assert ("at least as wide as before" in result.stdout) == (len(rows) < 9)
     assert "spread the counts over it" not in result.stdout
+    assert "so many counts teach" not in result.stdout
     result = run("count", "clip.mp4", "-m", "bundled.recalibrated.npz", "-o", "-", "-q")
     assert result.exit_code == 0, result.output
     corrected = [float(line.split(",")[2]) for line in result.stdout.splitlines()[1:]]

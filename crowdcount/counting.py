@@ -135,6 +135,11 @@ class Counting:
         return self._pipeline.size_wh
 
     @property
+    def absences(self) -> list[tuple[float, float]]:
+        """From when to when, seconds, a camera or stream has broken off so far."""
+        return self._source.absences
+
+    @property
     def expected_frames(self) -> int | None:
         """About how many frames there are to count, as far as the source states its length; else None."""
         end = self._expected_end

@@ -1,7 +1,6 @@
 """What the commands on footage do, for any caller: read what is given, work, write files, tell a watcher."""
 
 import glob
-import math
 import os
 import re
 import shlex
@@ -48,8 +47,6 @@ _HARMLESS = re.compile(
     re.IGNORECASE,
 )
 SCENE_SUFFIXES = (".json", ".npz")
-#: A live source broke off where a frame that could not be decoded comes so much later than it is due.
-_AWAY_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -284,7 +281,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
     if job.profile is not None:
         check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn, first, last_s = CountSummary(), DrawnCounts(), None, math.inf
+    summary, drawn, first, n_told = CountSummary(), DrawnCounts(), None, 0
     with open_counting(job.source, **options) as counting:
         if counting.info.opened is not None and not is_alone:
             raise _is_among_others(job)  # of a web server, what is live shows only now
@@ -315,10 +312,9 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         ):
             for item in counting.frames(images=job.overlay is not None):
                 write(item.row)
-                away_s, last_s = item.row.time_s - last_s, item.row.time_s
-                due_s = counting.every / counting.info.rate + _AWAY_S
-                if counting.info.opened is not None and "undecodable" in item.row.flags and away_s >= due_s:
-                    watcher.returned(job, away_s, start_time + timedelta(seconds=last_s))
+                for away_s, back_s in counting.absences[n_told:]:
+                    watcher.returned(job, back_s - away_s, start_time + timedelta(seconds=back_s))
+                    n_told += 1
                 if job.overlay is not None:
                     roi = as_seen(counting.scene.roi, item.moved)
                     overlay.write(item.frame.image_bgr, roi, item.mask, item.row, item.profile)

@@ -104,18 +104,18 @@ class OverlayWriter:
         self._video.release()
         incomplete = self._incomplete() if error is None else None
         error = error or incomplete
-        if not self._frames or (error is not None and not self._n_written()):
+        if not self._frames or (error is not None and not self._plays()):
             self.partial_path.write_bytes(b"")  # of which nothing is kept
         self._partial.__exit__(type(error) if error else None, error, traceback)
         if incomplete:
             raise incomplete
 
-    def _n_written(self) -> int:
-        """Frames that a player finds in what is written; 0 where it cannot be opened."""
+    def _plays(self) -> bool:
+        """Whether a frame is found in what is written: in MP4 not without its end."""
         video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
-        found = round(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
+        plays = video.isOpened() and video.read()[0]
         video.release()
-        return found
+        return plays
 
     def _incomplete(self) -> OutputError | None:
         """The encoder does not tell that the disk is full; but then nothing more fits, or frames lack."""
@@ -126,7 +126,9 @@ class OverlayWriter:
                 file.reserve(_PROBE_BYTES)
         except OSError as error:
             return output_error(self.path, error)
-        found = self._n_written()
+        video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
+        found = round(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
+        video.release()
         if found != self._frames:
             return OutputError(f"cannot write {self.path}: only {found} of {self._frames} frames are in it; "
                                "free disk space or choose another place")

@@ -333,11 +333,11 @@ class Objective:
         force = np.where(quadratic, self.y, xi * np.sign(minimizer.residuals)) * kept
         _, theta = self._system.newton(quadratic, force, int(kept.sum()))
         before, *_ = self.value_and_gradient(minimizer.theta, kept, xi)
-        for _ in range(_HALVINGS):
-            value, _, residuals = self.value_and_gradient(theta, kept, xi)
+        for share in 0.5 ** np.arange(_HALVINGS + 1):
+            partly = minimizer.theta + share * (theta - minimizer.theta) if share < 1 else theta
+            value, _, residuals = self.value_and_gradient(partly, kept, xi)
             if value <= before:
                 return residuals
-            theta = (minimizer.theta + theta) / 2
         return minimizer.residuals
 
     def dual_coefficients(self, minimizer: Minimizer, kept: np.ndarray) -> np.ndarray:

@@ -34,14 +34,15 @@ class AlarmEvent:
     Attributes
     ----------
     frame, time_s : int, float
-        The frame at which it is, and its seconds since the first one.
+        The frame at which it is, and its seconds since the first one; of a silent stream the last frame, and
+        when it has been silent for long.
     event : "raised", "cleared", "blind" or "seeing"
     since_s : float
         Since when it has been too crowded, or fine, or frames could not be judged, or could.
     value : float
         The decision value of the frame; NaN when blind.
     flags : tuple of str
-        Of the frame, when blind.
+        Of the frame, when blind; none of a silent stream.
     """
 
     frame: int
@@ -104,6 +105,15 @@ class Sight:
     def blind_at_s(self) -> float:
         """When it is blind unless a frame can be judged before."""
         return (self._last_s if self._unjudged_since_s is None else self._unjudged_since_s) + self.after_s
+
+    def wait(self, frame: int, now_s: float) -> AlarmEvent | None:
+        """Nothing has come since the last frame up to now; the event that it brings about, if any."""
+        if self.is_blind or now_s < self.blind_at_s:
+            return None
+        if self._unjudged_since_s is None:
+            self._unjudged_since_s = self._last_s
+        self.is_blind = True
+        return AlarmEvent(frame, self.blind_at_s, "blind", self._unjudged_since_s, math.nan)
 
     def update(
         self, frame: int, time_s: float, value: float, flags: tuple[str, ...] = ()
@@ -210,8 +220,8 @@ def watch(
             last, came_at = None, math.inf
             for frame in measuring.frames():
                 if frame is None:  # nothing comes
-                    if last is not None and last.time_s + time.monotonic() - came_at >= sight.blind_at_s:
-                        tell(sight.update(last.index, sight.blind_at_s, math.nan))
+                    if last is not None:
+                        tell(sight.wait(last.index, last.time_s + time.monotonic() - came_at))
                     continue
                 last, came_at = frame, time.monotonic()
                 value = math.nan
@@ -230,8 +240,8 @@ def watch(
                 show(measuring.name, summary.frames, measuring.expected, None)
             end = options.get("end")
             end_s = None if measuring.opened is None or end is None else end.time_s
-            if end_s is not None and sight.blind_at_s <= end_s:  # the stream was away up to the end
-                tell(sight.update(last.index, sight.blind_at_s, math.nan))
+            if end_s is not None:  # the stream may have been away up to it
+                tell(sight.wait(last.index, end_s))
     summary.is_up = alarm.is_up
     summary.seconds = time.perf_counter() - began
     return summary

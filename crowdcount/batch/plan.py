@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -326,7 +327,8 @@ def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]
         stripped = [line.strip() for line in io.StringIO(text, newline=None)]
         lines = [line for line in stripped if not line.startswith("#") or os.path.exists(folder / line)]
     lines = [line for line in lines if line.strip()]
-    if not is_utf8(text) and not ("\0" in text and any(os.path.exists(folder / line) for line in lines)):
+    is_of_names = "\0" in text and any(os.path.isfile(folder / line) for line in lines)
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or not (is_utf8(text) or is_of_names):
         raise BatchError(f"{name} is no list of videos: it is not text; give a folder, a video or a list")
     for line in lines:
         yield str(folder / line), line.replace(os.sep, "/")

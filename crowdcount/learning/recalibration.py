@@ -60,7 +60,9 @@ class Recalibration:
     ----------
     model : CounterModel
     correction : Correction
-        What became of the former model's counts.
+        What became of the former model's counts, as `CounterModel.corrected` takes them.
+    at_ten : float
+        What the model counts where the former one counted 10 people.
     before : CountMetrics
         Error of the former model on the new counts.
     after : CountMetrics
@@ -88,6 +90,7 @@ class Recalibration:
 
     model: CounterModel
     correction: Correction
+    at_ten: float
     before: CountMetrics
     after: CountMetrics
     former_quantile: float
@@ -170,6 +173,7 @@ def recalibrate(
     return Recalibration(
         model=corrected,
         correction=correction,
+        at_ten=float(correction(model.unfaded(10.0))),
         before=before,
         after=after,
         former_quantile=former,

@@ -35,9 +35,7 @@ def thinned(datasets: Sequence[Dataset], frames: str | None = None) -> tuple[lis
     fewer, n_spared = [], 0
     for one, rows in zip(datasets, asked, strict=True):
         spared = np.delete(rows, spread(math.ceil(len(rows) * MOST_LABELS / n_labels), len(rows)))
-        counts = one.counts.copy()
-        counts[spared] = np.nan
-        fewer.append(replace(one, counts=counts))
+        fewer.append(one.without_labels(spared))
         n_spared += len(spared)
     return fewer, n_spared
 

@@ -134,7 +134,7 @@ def recalibration_report(found: Recalibration, path: str) -> list[str]:
     lines = [
         f"{path}: corrected by {plural(n, 'count')} in {found.seconds:.1f} s",
         *_lost(found.n_lost_labels),
-        f"where it counted 10 people it counts {found.correction(10.0):.1f} now: count' = "
+        f"where it counted 10 people it counts {found.at_ten:.1f} now: count' = "
         f"{found.correction.offset:+.2f} + {found.correction.scale:.3f} count{fading}",
         f"before: {_metrics(found.before)}",
         f"after (each count by the others alone): {_metrics(found.after)}",

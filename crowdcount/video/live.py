@@ -37,7 +37,7 @@ _SECRET = re.compile(
     r"(?:(?!_[a-z]+=)[^&/;#])*",
     re.IGNORECASE,
 )
-_TIMED, _TIMED_S = 16, 1.0  # first frames of a stream that tell its rate at the most, and for how long
+_TIMED, _TIMED_S, _TIMED_BYTES = 16, 1.0, 100e6  # first frames that tell a rate: at the most, for how long
 _ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 
 
@@ -68,7 +68,8 @@ class LiveSource(VideoSource):
         self._connect()
         self.info = self._start()
         if not self._is_camera and self._is_of_stills():
-            self.info = replace(self.info, fps=self._rate_of_arrivals() or self.info.fps)
+            if not self._is_recorded:
+                self.info = replace(self.info, fps=self._rate_of_arrivals() or self.info.fps)
         elif not self._is_camera and self._is_stuck():
             self.info = self._start_anew()
         yield
@@ -110,53 +111,46 @@ class LiveSource(VideoSource):
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
 
     def _is_of_stills(self) -> bool:
-        """Whether it is motion JPEG, which tells no rate and is never flagged as interlaced."""
+        """Whether it is motion JPEG, which live tells no rate, and is never flagged as interlaced."""
         return self._device.codec().upper() == b"MJPG"
 
     def _rate_of_arrivals(self) -> float | None:
         """Frames per second by when the first ones come, for which FFmpeg says 25 whatever comes.
 
-        The first two come at once, as it has read them by then. None where more do, as of a recording.
+        The first two come at once, as it has read them by then. None where more do.
         """
-        times_s = [self._begun[-1]]
-        try:
-            for arrival in self._unbroken_arrivals():
-                self._begun.append(arrival)
-                if arrival is None:
-                    continue
-                self._kept.append(self._device.image())
-                times_s.append(arrival)
-                if len(times_s) == _TIMED or (len(times_s) > 2 and arrival - times_s[1] >= _TIMED_S):
-                    break
-        except VideoError:  # the pass will meet it again
-            pass
-        self._leave_out_the_end()
-        spacing_s = np.median(np.diff(times_s[1:])) if len(times_s) > 2 else 0.0
+        times_s, frame_bytes = [self._begun[-1]], 3 * math.prod(self.info.size_wh)
+        for arrival, image in self._further_frames():
+            self._kept.append(image)
+            times_s.append(arrival)
+            is_enough = len(times_s) * frame_bytes > _TIMED_BYTES or len(times_s) == _TIMED
+            if len(times_s) > 2 and (is_enough or arrival - times_s[1] >= _TIMED_S):
+                break
+        if len(times_s) < 3:
+            return None
+        spacing_s = (times_s[-1] - times_s[1]) / (len(times_s) - 2)
         return float(f"{1 / spacing_s:.2g}") if spacing_s >= SHORTEST_S else None
 
     def _is_stuck(self) -> bool:
         """Whether the first frames are all alike, read up to the first that differs, mostly the second."""
         first = self._kept[0]
+        for _, image in self._further_frames():
+            is_alike = np.array_equal(image, first)
+            self._kept.append(first if is_alike else image)  # not as much memory again
+            if not is_alike or len(self._kept) == _ALIKE:
+                return is_alike
+        return False
+
+    def _further_frames(self) -> Iterator[tuple[float, np.ndarray]]:
+        """Arrivals and images of frames behind the first one; what is awaited is known to have come."""
         try:
             for arrival in self._unbroken_arrivals():
                 self._begun.append(arrival)
-                if arrival is None:
-                    continue
-                image = self._device.image()
-                if not np.array_equal(image, first):
-                    self._kept.append(image)
-                    return False
-                self._kept.append(first)  # not as much memory again
-                if len(self._kept) == _ALIKE:
-                    return True
+                if arrival is not None:
+                    yield arrival, self._device.image()
         except VideoError:  # the pass will meet it again
             pass
-        self._leave_out_the_end()
-        return False
-
-    def _leave_out_the_end(self) -> None:
-        """Failures behind the last frame that decodes, which are the end."""
-        while self._begun[-1] is None:
+        while self._begun[-1] is None:  # those at the end are the end
             self._begun.pop()
 
     def _start_anew(self) -> SourceInfo:
@@ -231,6 +225,8 @@ class LiveSource(VideoSource):
                         failures += 1
                         continue
                     yield from [None] * failures  # those at the end are the end
+                    if is_broken:
+                        self.absences.append((last_at - self._opened_at, arrival))
                     yield arrival
                     last_at, failures, is_broken = time.monotonic(), 0, False
             except VideoError as error:

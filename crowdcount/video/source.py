@@ -129,6 +129,8 @@ class VideoSource(ABC):
         self._name = name
         self._closed = False
         self._captures: set[Capture] = set()
+        #: From when to when, seconds, a camera or stream had broken off.
+        self.absences: list[tuple[float, float]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -200,12 +202,12 @@ class VideoSource(ABC):
     ) -> AbstractContextManager[Iterator[Frame | None]]:
         """Decode `frames` of this source, which stop at `end`, in a second thread; see `ahead.read_ahead`.
 
-        There are ticks, `None` each, of a camera or stream alone.
+        There are ticks, `None` each, of what is timed by the clock alone.
         """
-        is_live = self.info.is_live
         depth = 1 if latest else _AHEAD
         until = self.ends_at(end)
-        tick_s = tick_s if is_live else math.inf
+        tick_s = math.inf if self.info.opened is None else tick_s
+        is_live = self.info.is_live
         return read_ahead(frames, depth, latest=latest, is_live=is_live, until=until, tick_s=tick_s)
 
     def frames_at(self, indices: Sequence[int]) -> Iterator[Frame]:

@@ -240,6 +240,18 @@ def test_a_break_of_so_many_seconds_is_one():
     assert sight.is_behind_break
 
 
+def test_silence_is_an_event_while_it_lasts_and_a_break_behind_it():
+    sight = Sight(10.0)
+    assert sight.update(0, 0.0, 1.0) is None
+    assert sight.wait(0, 9.9) is None
+    event = sight.wait(0, 10.3)
+    assert (event.frame, event.event, event.time_s, event.since_s) == (0, "blind", 10.0, 0.0)
+    assert sight.wait(0, 11.3) is None
+    event = sight.update(1, 11.5, 1.0)
+    assert (event.event, event.since_s) == ("seeing", 11.5)
+    assert sight.is_behind_break  # durations begin anew
+
+
 def test_without_margin_and_durations_every_change_is_an_event():
     assert events_of([1, -1, 0, 1], Alarm(0.0, 0.0, 0.0)) == [
         (0, "raised", 0.0), (1, "cleared", 0.1), (2, "raised", 0.2),

@@ -174,7 +174,8 @@ class TestInputs:
             plan_videos([str(archive / "absent")])
         with pytest.raises(BatchError, match=r"no video in .*expected files named"):
             plan_videos([str(archive / "gate")], include=["*.mov"])
-        for content in (b"\xff\xfe", b"\xff\xfe\x00\x01", b"caf\xe9.mp4\n10.mp4\n"):
+        utf16 = "gate/2024-05-01/10.mp4\n".encode("utf-16")
+        for content in (b"\xff\xfe", b"\xff\x00.\x00", utf16, b"caf\xe9.mp4\n10.mp4\n"):
             (archive / "list").write_bytes(content)
             with pytest.raises(BatchError, match="is no list of videos: it is not text"):
                 plan_videos([str(archive / "list")])

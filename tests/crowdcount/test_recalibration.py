@@ -338,6 +338,8 @@ def test_a_correction_by_few_people_after_one_by_many_is_that_of_the_model_it_ma
         assert found.before.mae == pytest.approx(added, abs=1e-9)
         errors = found.model.predict(table.features[night]) - few[night]
         assert np.abs(errors).mean() <= found.after.mae < 1
+        former, now = (one.predict(table.features[order]) for one in (by_day, found.model))
+        assert found.at_ten == pytest.approx(np.interp(10, former, now), abs=0.1)
 
 
 @pytest.mark.parametrize(("last", "is_local"), [(13, True), (14, False)])

@@ -207,6 +207,16 @@ def test_a_live_source_that_is_silent_is_told_of_meanwhile(stalled):
         assert list(ahead) in ([0, 1, *[None] * n] for n in (3, 4, 5))  # to the end, and a while
 
 
+def test_a_recording_is_never_silent(tmp_path):
+    with (
+        open_source(write_video(tmp_path / "a.avi", 20)) as source,
+        source.read_ahead(source.frames(), None, tick_s=1e-9) as frames,
+    ):
+        found = list(frames)
+    assert len(found) == 20
+    assert None not in found
+
+
 def test_what_came_in_time_is_taken_however_late():
     with read_ahead(iter(range(9)), 2, is_live=True, until=time.monotonic() - 5) as ahead:
         assert list(ahead) == list(range(9))

@@ -175,6 +175,19 @@ def test_the_rate_of_motion_jpeg_is_told_by_when_it_comes(serving, send_live, in
         assert_numbered(list(itertools.islice(source.frames(), 20)))
 
 
+def test_the_rate_of_motion_jpeg_that_comes_in_pairs(serving, send_live):
+    def pairs():
+        for k in range(1000):
+            time.sleep(0.2 * (k % 2))
+            yield draw(k)
+
+    with (
+        serving(send_live(pairs(), 0.0)) as port,
+        open_source(f"http://127.0.0.1:{port}/", timeout_s=5) as source,
+    ):
+        assert 8 <= source.info.fps <= 13
+
+
 def test_live_stream_is_timed_by_the_clock(serving, send_live):
     with serving(send_live(map(draw, range(1000)), interval_s=0.01)) as port:
         began = time.monotonic()
@@ -228,7 +241,10 @@ def test_camera_that_breaks_off_is_opened_again(serving):
         url = f"rtsp://127.0.0.1:{port}/live"
         with open_source(url, timeout_s=5, reconnect_s=20) as source:
             frames = list(source.frames(end=Position(frame=70)))
+            absences = source.absences
         assert calls == [0, 30, 60]
+        times = [frames[k].time_s for k in (29, 31, 60, 62)]  # with one in between that is none
+        np.testing.assert_allclose(np.ravel(absences), times, atol=0.3)
         broken = [frame.index for frame in frames if frame.image_bgr is None]
         assert indices(frames) == list(range(70))
         assert broken == [30, 61]

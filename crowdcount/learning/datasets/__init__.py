@@ -50,7 +50,7 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
         in the one row of a frame with nobody in it.
     mot : str or Path, optional
         MOT Challenge ground truth (`frame,id,left,top,width,height,consider,…`, frames and pixels from 1).
-        People with consider = 0 are not counted.
+        People with consider = 0 are counted too.
     annotated : str, optional
         Frames "A-B" that the MOT file covers, in its own numbering: those without a row have nobody in them.
         By default from its first to its last row, which is told in `notes`.

@@ -147,6 +147,20 @@ class Dataset:
             identities=identities and tuple(identities),
         )
 
+    def without_labels(self, rows: np.ndarray) -> "Dataset":
+        """The data set with some rows (k,) unlabelled."""
+        chosen = set(rows.tolist())
+        unlabelled = {
+            name: tuple(None if row in chosen else one for row, one in enumerate(people))
+            for name in ("points", "boxes", "identities")
+            if (people := getattr(self, name)) is not None
+        }
+        for name in ("counts", "directed"):
+            if getattr(self, name) is not None:
+                unlabelled[name] = getattr(self, name).copy()
+                unlabelled[name][rows] = np.nan
+        return replace(self, **unlabelled)
+
     def digest_of_people(self) -> str:
         """What tells these dots or boxes from others."""
         digest = hashlib.sha256()

@@ -5,8 +5,8 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,21 +15,19 @@ from features.camera import as_seen
 
 from .arrays import refuse_other_kind
 from .counting import open_counting
-from .errors import CrowdCountError, ModelError, OutputError, VideoError
+from .errors import CrowdCountError, ModelError, OutputError
 from .marking import write_scene_page
 from .model import NO_DIRECTIONS, NO_PROFILE, default_model, load_model
 from .overlay import OVERLAY_SUFFIXES, OverlayWriter
 from .overview import estimated_scene
 from .pages import PAGE_SUFFIXES, refuse_other_page
-from .plots import PLOT_SUFFIXES, DrawnCounts, plot_counts
+from .plots import PLOT_SUFFIXES, DrawnCounts, plot_counts, plotted
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
 from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import (
     check_writable,
     file_identity,
-    output_errors,
-    partial_name,
     refuse_any_to_replace,
     refuse_foreign,
     set_aside,
@@ -85,9 +83,9 @@ class CountJob:
         return [path for path in files if path is not None]
 
     @property
-    def results(self) -> list[Path]:
-        """What is written of the counts: all but the scene."""
-        return [path for path in self.files if path != self.scene]
+    def growing_files(self) -> list[Path]:
+        """What is written frame by frame."""
+        return [path for path in self.files if path not in (self.plot, self.scene)]
 
 
 def plan_counting(
@@ -290,7 +288,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         watcher.started(counting)
         start_time = summary.start_time = start_time or counting.info.opened
         if counting.info.opened is not None:
-            for path in job.results:
+            for path in job.growing_files:
                 set_aside(path)
         overlay = nullcontext()
         if job.overlay is not None:
@@ -305,7 +303,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             plot_counts(rows, path, job.label, start_time, densities, summary, drawn.together)
 
         with (
-            _keeping_the_plot(job, summary, plot),
+            plotted(job.plot, plot, drawn, counting.info.opened is not None),
             overlay,
             profiles as write_profile,
             open_counts as write,
@@ -329,27 +327,8 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         if counting.lacks_its_end(summary.frames, item.row):
             summary.expected = counting.expected_frames
         summary.broke_off_s = counting.broke_off_s(summary.frames, item.row)
-    if job.plot is not None:
-        plot(job.plot)
     summary.seconds = time.perf_counter() - began
     return summary
-
-
-@contextmanager
-def _keeping_the_plot(job: CountJob, summary: CountSummary, plot: Callable[[Path], None]) -> Iterator[None]:
-    """Where the counting of the body is interrupted, or its source gives out, as a stream mostly does, what
-    was counted is plotted under the name of what is kept."""
-    if job.plot is not None:
-        with output_errors(job.plot):
-            partial_name(job.plot).unlink(missing_ok=True)  # of an earlier run
-    try:
-        yield
-    except (KeyboardInterrupt, VideoError) as error:
-        if job.plot is not None and summary.frames:
-            with suppress(CrowdCountError):
-                plot(partial_name(job.plot))
-                error.add_note(f"kept so far: {partial_name(job.plot)}")
-        raise
 
 
 def make_scene(

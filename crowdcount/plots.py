@@ -3,7 +3,8 @@
 import io
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from .errors import one_line
+from .errors import CrowdCountError, VideoError, one_line
 from .results import DIRECTIONS, CountSummary, FrameCount, clock
-from .storage import atomic_path, check_writable
+from .storage import atomic_path, check_writable, output_errors, partial_name, set_aside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +65,9 @@ class DrawnCounts:
             self._held = [_together(pair) for pair in zip(self._held[::2], self._held[1::2], strict=True)]
             self.together *= 2
 
+    def __len__(self) -> int:
+        return len(self._held) + bool(self._coming)
+
     def held(self) -> list[tuple[FrameCount, "Profile | None"]]:
         """The rows, those that came last included."""
         return self._held + ([_together(self._coming)] if self._coming else [])
@@ -106,6 +110,37 @@ def _mean(numbers: Sequence[float]) -> float:
 
 def _range(row: FrameCount) -> tuple[float, float]:
     return (row.least, row.most) if isinstance(row, _Together) else (row.count, row.count)
+
+
+@contextmanager
+def plotted(
+    path: Path | None, draw: Callable[[Path], None], held: Sequence | None, is_live: bool
+) -> Iterator[None]:
+    """Draw what the body has `held`, rows of some kind that it fills, when it is over; with no path nothing.
+
+    Where the body is interrupted, or its source gives out, as a stream mostly does, what was held is drawn
+    under the name of what is kept, which is noted. Of a live source earlier pictures are set aside.
+
+    Raises
+    ------
+    OutputError
+        When a picture cannot be written or set aside.
+    """
+    if path is not None and is_live:
+        set_aside(path)
+    elif path is not None:
+        with output_errors(path):
+            partial_name(path).unlink(missing_ok=True)  # of an earlier run
+    try:
+        yield
+    except (KeyboardInterrupt, VideoError) as error:
+        if path is not None and held:
+            with suppress(CrowdCountError):
+                draw(partial_name(path))
+                error.add_note(f"kept so far: {partial_name(path)}")
+        raise
+    if path is not None:
+        draw(path)
 
 
 def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,

@@ -14,7 +14,7 @@ from features.background import MIN_LEARNING_FRAMES
 from ..errors import ModelError
 from ..jobs import never_ends, source_label, source_stem
 from ..model import load_model
-from ..plots import PLOT_SUFFIXES, plot_alarm
+from ..plots import PLOT_SUFFIXES, plot_alarm, plotted
 from ..results import OTHER_SCENE, flagged, open_rows, plural, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
@@ -135,8 +135,8 @@ class Sight:
 @dataclass
 class AlarmSummary:
     """What watching came to: frames that were looked at, those that could not be judged, the number of frames
-    with each flag, events, whether the alarm is still raised, the wall-clock time of the first frame, whether
-    the scene is that in which the alarm learnt, `CounterModel.is_for`, and whether the source was live.
+    with each flag, events, whether the alarm is still raised, the wall-clock time of the first frame, and
+    whether the scene is that in which the alarm learnt, `CounterModel.is_for`.
     """
 
     frames: int = 0
@@ -147,7 +147,6 @@ class AlarmSummary:
     start_time: datetime | None = None
     seconds: float = 0.0
     is_models_scene: bool = True
-    is_live: bool = False
 
 
 def watch(
@@ -161,6 +160,7 @@ def watch(
     clear_after_s: float = Alarm.clear_after_s,
     start_time: datetime | None = None,
     values: list[tuple[float, float]] | None = None,
+    plot: Path | None = None,
     show: Show | None = None,
     **options,
 ) -> AlarmSummary:
@@ -183,7 +183,9 @@ def watch(
         Wall-clock time of the first frame, by default when a camera or stream was opened, or what a table of
         counts tells; adds the column `time`.
     values : list, optional
-        Gets the time and the decision value (NaN: none) of each frame, for a plot.
+        Gets the time and the decision value (NaN: none) of each frame.
+    plot : Path, optional
+        Picture to draw of these, and of when the alarm was raised, over time; see `plotted`.
     show : callable, optional
         As for `train_alarm`.
 
@@ -207,10 +209,19 @@ def watch(
         summary.is_models_scene = loaded.is_for(measuring.scene)
         sight = Sight(max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) * measuring.gap_s))
         summary.start_time = start_time or measuring.start_time
-        summary.is_live = measuring.opened is not None
-        if summary.is_live and target != "-":
+        is_live = measuring.opened is not None
+        if is_live and target != "-":
             set_aside(target)
-        with open_events(target, summary.start_time) as write:
+        values = [] if values is None and plot is not None else values
+
+        def draw(path: Path) -> None:
+            spans = list(_spans(summary.events))
+            plot_alarm(values, spans, margin, path, source_label(source), summary.start_time)
+
+        with (
+            plotted(plot, draw, values, is_live),
+            open_events(target, summary.start_time) as write,
+        ):
 
             def tell(event: AlarmEvent | None) -> None:
                 if event is not None:
@@ -290,18 +301,12 @@ def run_alarm(
         refuse_to_replace(plot, source, model, scene, target)
         refuse_among_images(plot, source)
         check_writable(plot, PLOT_SUFFIXES)
-    values = None if plot is None else []
     with watcher.progress() as show:
         show(f"looking at {source_label(source)}", 0, None, None)
         summary = watch(
-            source, model, target, scene=scene, start_time=start_time, values=values, show=show, **options
-        )
-    if plot is not None:
-        if summary.is_live:
-            set_aside(plot)
-        spans = list(_spans(summary.events))
-        margin = options.get("margin", Alarm.margin)
-        plot_alarm(values, spans, margin, plot, source_label(source), summary.start_time)
+            source, model, target, scene=scene, start_time=start_time, plot=plot and Path(plot), show=show,
+            **options,
+        )  # fmt: skip
     return summary, target
 
 

@@ -1031,6 +1031,29 @@ def test_a_password_is_not_told(alarm_file, table_alarm, tmp_path, serving, send
     assert "secret" not in result.output + (tmp_path / "e.svg").read_text()
 
 
+def test_the_picture_of_a_stream_that_gives_out_is_kept(clip, alarm_file, tmp_path, serving, send_live):
+    image = cv2.VideoCapture(str(clip[0])).read()[1]
+    (tmp_path / "e.png").write_text("of yesterday")
+
+    calls = []
+
+    def answer(connection):
+        calls.append(None)
+        if len(calls) == 1:
+            send_live([image] * 40, interval_s=0.02)(connection)
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with serving(answer) as port:
+        url, plot = f"http://127.0.0.1:{port}/", tmp_path / "e.png"
+        options = ("--plot", plot, "--reconnect", 0.5, "--timeout", 1, "--end", "60s")
+        result = run("alarm", "run", url, "-m", alarm_file[0], "-o", tmp_path / "e.csv", *options)
+    assert result.exit_code == 1
+    assert result.stderr.endswith(f"; kept so far: {tmp_path / 'e.partial.png'}\n")
+    assert (tmp_path / "e.1.png").read_text() == "of yesterday"
+    assert not plot.exists()
+    assert cv2.imread(str(tmp_path / "e.partial.png")) is not None
+
+
 def test_a_live_stream_is_watched(clip, alarm_file, tmp_path, serving, send_live):
     """Motion JPEG over HTTP of the street, which fills every 20 frames; its background is known, and every
     fourth frame is looked at."""

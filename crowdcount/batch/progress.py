@@ -70,7 +70,8 @@ class BatchTerminal:
             self._say(f"[{self._n_finished}/{self._n_videos}] {video.label}: {what}{self._remaining()}")
 
     def details(self, text: str) -> None:
-        self._say(text.rstrip())
+        for line in text.rstrip().splitlines():
+            self._say(line)
 
     def ended(self, summary: BatchSummary) -> None:
         """Tell what became of the archive, once the bars are gone."""

@@ -89,3 +89,15 @@ def test_a_terminal_has_a_bar_for_each_worker_and_one_for_all(play):
 
 def test_quiet_shows_nothing(play):
     assert play(is_terminal=True, quiet=True) == ""
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_the_traceback_of_a_bug_keeps_its_lines(monkeypatch, is_terminal):
+    monkeypatch.setenv("TERM", "xterm")
+    screen = Screen(is_terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
+    with BatchTerminal(quiet=False) as watcher:
+        watcher.details("Traceback:\n  File \"a\x1b[2J.py\", line 1\nValueError\n")
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\r", "", screen.getvalue())
+    bars = "all [━ ]*" * is_terminal  # which are drawn anew below each line
+    assert re.search(rf'Traceback:\n{bars}  File "a \[2J\.py", line 1\n{bars}ValueError\n', shown)

@@ -10,8 +10,7 @@ from features.images import halved, halvings
 
 from .pipeline import Pipeline
 from .scene import Scene, estimate_scene, for_estimation
-from .video import Frame, SourceInfo, VideoSource, spread
-from .video.source import Reduce
+from .video import Frame, Reduce, SourceInfo, VideoSource, spread
 
 #: Frames that are looked at to find the perspective; half as many where they would be less than
 #: `_SAME_PEOPLE_S` apart, and show the same people again (docs/decisions/2026-11-20-speed.md).

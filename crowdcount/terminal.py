@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .errors import one_line
 from .results import OTHER_SCENE, CountSummary, clock, flagged, plural, print_note
 from .watcher import Show, show_nothing
 
@@ -175,7 +174,7 @@ def describe_model(model: "CounterModel") -> str:
         parts.append(limits)
     elif model.per_cell:
         parts.append("it knows no camera, and its counts go with the square of the person height")
-    return "model: " + one_line("; ".join(parts))
+    return f"model: {'; '.join(parts)}"
 
 
 def describe_counts(summary: CountSummary) -> str:

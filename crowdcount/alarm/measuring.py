@@ -28,8 +28,9 @@ KIND = "alarm"
 GRIDS = ((1, 1), (3, 2))
 _COUNTS = (".jsonl", ".parquet")
 TABLE_SUFFIXES = (".csv", *_COUNTS, *FEATURE_SUFFIXES)
-_TICK_S = 1.0
 _NOT_FEATURES = ("frame", "time_s", "time", "flags")
+#: A live source that sends nothing is told of once in so many seconds.
+_TICK_S = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -250,9 +250,8 @@ def watch(
                     values.append((frame.time_s, value))
                 show(measuring.name, summary.frames, measuring.expected, None)
             end = options.get("end")
-            end_s = None if measuring.opened is None or end is None else end.time_s
-            if end_s is not None:  # the stream may have been away up to it
-                tell(sight.wait(last.index, end_s))
+            if is_live and end is not None and end.time_s is not None:  # it may have been away up to then
+                tell(sight.wait(last.index, end.time_s))
     summary.is_up = alarm.is_up
     summary.seconds = time.perf_counter() - began
     return summary

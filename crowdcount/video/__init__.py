@@ -40,7 +40,7 @@ from .files import FEATURE_SUFFIXES, FileSource, check_file
 from .images import IMAGE_SUFFIXES, ImageSource, images_among, is_animated_png
 from .live import LiveSource, is_camera, without_password
 from .positions import Landmark, Position, check_window, parse_position, position_of
-from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, SourceInfo, VideoSource, spread
+from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, Reduce, SourceInfo, VideoSource, spread
 
 __all__ = [
     "ASSUMED_RATE",
@@ -50,6 +50,7 @@ __all__ = [
     "Frame",
     "Landmark",
     "Position",
+    "Reduce",
     "SourceInfo",
     "VideoSource",
     "check_window",

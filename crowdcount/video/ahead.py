@@ -72,11 +72,13 @@ def read_ahead(
         else:
             waiting.put(("end", None))
 
+    def due() -> float:
+        """When it is too late for what is waited for from now on."""
+        return max(until, time.monotonic()) + _PATIENCE_S
+
     def take() -> Iterator:
-        is_first, deadline = True, None
+        is_first, deadline = True, due()
         while True:
-            if deadline is None:
-                deadline = max(until, time.monotonic()) + _PATIENCE_S
             left_s = max(0.0, deadline - time.monotonic())
             try:
                 kind, value = waiting.get(timeout=min(left_s, tick_s, threading.TIMEOUT_MAX))
@@ -94,8 +96,8 @@ def read_ahead(
             if kind == "end":
                 return
             places.put(None)
-            is_first, deadline = False, None
             yield value
+            is_first, deadline = False, due()
 
     thread = threading.Thread(target=fetch, name="read-ahead", daemon=True)
     try:

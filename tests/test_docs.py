@@ -50,7 +50,7 @@ def test_examples_are_true(module):
 
 
 def documents():
-    return [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+    return [PROJECT / "README.md", PROJECT / "samples" / "README.md", *(PROJECT / "docs").rglob("*.md")]
 
 
 def section(command):
@@ -95,3 +95,26 @@ def test_documents_name_no_option_that_does_not_exist():
         for line in re.findall(r"^ *\$? *crowdcount .*$", text, re.MULTILINE):
             unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line)) - known
             assert not unknown, f"{document.name}: {line.strip()}: no such option {unknown}"
+
+
+def anchors_of(document):
+    """What links to a document's headings end with, as GitHub makes it of their words."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(PROJECT)))
+def test_links_lead_to_files_and_headings(document):
+    for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+        if "://" not in link:
+            path, _, anchor = link.partition("#")
+            target = (document.parent / path).resolve() if path else document
+            assert target.exists(), f"{document.name}: {link}"
+            assert not anchor or anchor in anchors_of(target), f"{document.name}: {link}"
+
+
+def test_every_decision_stands_in_their_index():
+    decisions = PROJECT / "docs" / "decisions"
+    index = (decisions / "README.md").read_text(encoding="utf-8")
+    for note in decisions.glob("2*.md"):
+        assert f"({note.name})" in index, note.name

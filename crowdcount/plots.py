@@ -202,7 +202,7 @@ def plot_counts(results: Sequence[FrameCount], path: str | Path, title: str,
         _draw_profiles(axes[1], profiles, times_s, ends_s)
     if flags:
         _draw_flags(axes[-1], results, times_s, ends_s, flags)
-    _label_time(axes[-1], span, start_time)
+    label_time(axes[-1], span, start_time)
     _set_summary(axes[0], _summary(summary))
     _save(figure, path, title)
 
@@ -251,7 +251,7 @@ def plot_alarm(values: Sequence[tuple[float, float]], raised: Sequence[tuple[flo
         axes.axhline(level, color=GREY, linewidth=0.7, linestyle=(0, (4, 3)))
     axes.set_ylabel("decision value", color=GREY)
     strip_frame(axes)
-    _label_time(axes, span, start_time)
+    label_time(axes, span, start_time)
     times = "once" if len(raised) == 1 else f"{len(raised)} times"
     state = f"alarm (shaded) raised {times}" if raised else "alarm never raised"
     state += "; grey below: frames not judged" if are_unjudged.any() else ""
@@ -294,7 +294,7 @@ def plot_forecast(made: "Forecast", path: str | Path, title: str) -> None:
     axes.set_ylim(0, max(1.0, axes.get_ylim()[1]))
     _style_people(axes)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    _label_time(axes, (begin_s, made.times_s[-1] + made.step_s), made.start)
+    label_time(axes, (begin_s, made.times_s[-1] + made.step_s), made.start)
     legend_above(axes, 3)
     errors = ", ".join(f"{name} {error:.2f}" for name, error in made.errors.items())
     axes.set_title(f"back-test: {errors}", loc="left", fontsize=8, color=GREY)
@@ -508,27 +508,32 @@ def _summary(summary: CountSummary) -> str:
     return f"mean {summary.mean:.1f}, peak {summary.peak.count:.1f} at {summary.peak_time}, {frames}"
 
 
-def _label_time(axes, span_s: tuple[float, float], start_time: datetime | None) -> None:
-    """Ticks at round times; those of the day, with its date, when the `start_time` of 0 s is given."""
+def label_time(
+    axes, span_s: tuple[float, float], start_time: datetime | None, interval_s: float = 0.0
+) -> None:
+    """Limits of the time axis, with ticks at round times; those of the day, with its date, when the
+    `start_time` of 0 s is given. Of points that stand for intervals, with half of one on either side."""
     since_midnight_s = 0.0
     if start_time is not None:
         midnight = start_time.replace(hour=0, minute=0, second=0, microsecond=0)
         since_midnight_s = (start_time - midnight).total_seconds()
     length = span_s[1] - span_s[0]
-    step = next((step for step in _TICK_STEPS_S if length <= 9 * step), None)
-    step = step or _DAY_S * math.ceil(length / 9 / _DAY_S)
+    step = next((step for step in _TICK_STEPS_S if step >= interval_s and length <= 9 * step), None)
+    step = step or _DAY_S * max(1, math.ceil(length / 9 / _DAY_S))
     first, last = ((edge + since_midnight_s) / step for edge in span_s)
     ticks_s = step * np.arange(math.ceil(first), math.floor(last) + 1)
     decimals = 1 if step < 1 else 0
     if start_time is None:
         labels = [clock(tick, decimals) for tick in ticks_s]
+    elif step >= _DAY_S:
+        labels = [f"{start_time.date() + timedelta(days=int(day)):%Y-%m-%d}" for day in ticks_s // _DAY_S]
     else:
         labels = [clock(tick % _DAY_S, decimals) for tick in ticks_s]
         for k, day in enumerate(ticks_s // _DAY_S):
             if k == 0 or day != ticks_s[k - 1] // _DAY_S:
                 labels[k] += f"\n{start_time.date() + timedelta(days=int(day)):%Y-%m-%d}"
     axes.set_xticks(ticks_s - since_midnight_s, labels)
-    axes.set_xlim(*span_s)
+    axes.set_xlim(span_s[0] - interval_s / 2, span_s[1] + interval_s / 2)
 
 
 def plot_labels(numbers: np.ndarray, labels: np.ndarray, predictions: np.ndarray,

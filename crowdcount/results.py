@@ -147,7 +147,7 @@ class CountSummary:
         """When the peak was: by the clock where that is known, else since the source's first frame."""
         if self.start_time is None:
             return clock(self.peak.time_s, 1)
-        return (self.start_time + timedelta(seconds=self.peak.time_s)).isoformat(sep=" ", timespec="seconds")
+        return to_the_second(self.start_time + timedelta(seconds=self.peak.time_s))
 
     @property
     def n_reliable(self) -> int:
@@ -323,6 +323,15 @@ def clock(seconds: float, decimals: int = 0) -> str:
     whole, part = divmod(abs(ticks), 10**decimals)
     text = f"{'-' * (ticks < 0)}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
     return f"{text}.{part:0{decimals}}" if decimals else text
+
+
+def to_the_second(time: datetime) -> str:
+    """A time of day, rounded as `clock` rounds.
+
+    >>> to_the_second(datetime(2024, 5, 1, 8, 0, 3, 700_000))
+    '2024-05-01 08:00:04'
+    """
+    return (time + timedelta(seconds=0.5)).isoformat(sep=" ", timespec="seconds")
 
 
 def plural(count: int, what: str) -> str:

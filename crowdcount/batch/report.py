@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from .. import pages
 from ..errors import BatchError, OutputError
-from ..plots import BLUE, DPI, GREY, as_svg, dots, legend_above, new_figure, strip_frame
-from ..results import UNRELIABLE, clock, import_parquet, open_rows, plural
+from ..plots import BLUE, DPI, GREY, as_svg, dots, label_time, legend_above, new_figure, strip_frame
+from ..results import UNRELIABLE, clock, import_parquet, open_rows, plural, to_the_second
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
 from .catalogue import NO_DATE, describe, results
 
@@ -28,9 +28,6 @@ SUFFIXES = (".csv", ".png", ".html")
 COLUMNS = ("camera", "video", "start", "frames", "mean", "max", "time_of_max", "flagged")
 _PALE = "#9cc0e0"
 _MOST_STRIPS = 12
-_MOST_TICKS = 9  # of a time line without dates
-#: What is common to a chart's times, whose ticks are years, months, days, hours, minutes or seconds.
-_DATES = ("", "%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M")
 _MOST_LINES, _MOST_ROWS = 50, 500  # cameras in a page, and intervals of each: what a person can still read
 
 # A video without a start time is its own time line: its intervals count from its first frame, and are never
@@ -250,16 +247,20 @@ def _short(value: float | None) -> float | str:
 def _when(time: datetime | float | None) -> str:
     if time is None:
         return ""
-    return time.isoformat(sep=" ", timespec="seconds") if isinstance(time, datetime) else clock(time)
+    return to_the_second(time) if isinstance(time, datetime) else clock(time)
+
+
+def _in_csv(time: datetime | float | None) -> str:
+    """Times of day to the millisecond, as in files of counts: pandas parses columns of one form alone."""
+    if time is None:
+        return ""
+    return time.isoformat(timespec="milliseconds") if isinstance(time, datetime) else f"{time:.15g}"
 
 
 def _write_csv(rows: Sequence[Row], path: Path) -> None:
     with open_rows(path, "csv", dict.fromkeys(COLUMNS, str)) as table:
         for row in rows:
-            start, top = (
-                time.isoformat() if isinstance(time, datetime) else "" if time is None else f"{time:.15g}"
-                for time in (row.start, row.time_of_max)
-            )
+            start, top = (_in_csv(time) for time in (row.start, row.time_of_max))
             mean, most = ("" if value is None else f"{value:.4f}" for value in (row.mean, row.max))
             cells = (row.camera, row.video, start, row.frames, mean, most, top, f"{row.flagged:.4f}")
             table.write(dict(zip(COLUMNS, cells, strict=True)))
@@ -286,32 +287,20 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
     lines = _lines(rows)
     shown = list(lines.items())[:_MOST_STRIPS]
     figure = new_figure(0.7 + 1.9 * len(shown), DPI)
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+    from matplotlib.ticker import MaxNLocator
 
+    length = float(INTERVALS[interval])
     strips = figure.subplots(len(shown), squeeze=False)[:, 0]
     for axes, (name, line) in zip(strips, shown, strict=True):
-        times = [row.start for row in line]
-        step = float(INTERVALS[interval])
-        if isinstance(times[0], datetime):
-            step = timedelta(seconds=step)
-        points, means, tops = _with_gaps(line, step)
+        start = dates[0] if isinstance(line[0].start, datetime) else None
+        times_s, means, tops = _with_gaps(line, start, length)
         dotted = dots(means)
-        axes.plot(points, tops, color=_PALE, linewidth=1.1, label="maximum", **dotted)
-        axes.plot(points, means, color=BLUE, linewidth=1.4, label="mean", **dotted)
+        axes.plot(times_s, tops, color=_PALE, linewidth=1.1, label="maximum", **dotted)
+        axes.plot(times_s, means, color=BLUE, linewidth=1.4, label="mean", **dotted)
         axes.set_ylim(0, 1.08 * max(1.0, *(row.max or 0 for row in line)))
-        shown_times = dates if isinstance(times[0], datetime) else times
-        axes.set_xlim(shown_times[0] - step / 2, shown_times[-1] + step / 2)
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
-        if isinstance(times[0], datetime):
-            locator = AutoDateLocator(minticks=3, maxticks=9)
-            axes.xaxis.set_major_locator(locator)
-            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, offset_formats=_DATES))
-            axes.xaxis.get_offset_text().set(size=8, color=GREY)
-        else:  # at the intervals' beginnings, some of many
-            n_steps = (times[-1] - times[0]) / step + 1
-            axes.xaxis.set_major_locator(MultipleLocator(step * math.ceil(n_steps / _MOST_TICKS)))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda second, _: clock(second)))
+        first_s, last_s = (0.0, _since(start, dates[-1])) if start else (times_s[0], times_s[-1])
+        label_time(axes, (first_s, last_s), start, length)
         if len(lines) > 1:
             axes.set_title(name, loc="left", fontsize=9, color=GREY, parse_math=False)
         axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.8)
@@ -323,18 +312,26 @@ def _chart(rows: Sequence[Row], interval: str, dates: list[datetime]) -> "Figure
     return figure
 
 
-def _with_gaps(line: Sequence[Row], step: timedelta | float) -> tuple[list, list[float], list[float]]:
-    """Times, means and maxima; NaN between intervals that do not follow each other."""
-    times, means, tops = [], [], []
+def _since(start: datetime | None, time: datetime | float) -> float:
+    """Seconds from `start` to a time; a time without a date has its own beginning."""
+    return time if start is None else (time - start).total_seconds()
+
+
+def _with_gaps(
+    line: Sequence[Row], start: datetime | None, length: float
+) -> tuple[list[float], list[float], list[float]]:
+    """Times `_since` the start, means and maxima; NaN between intervals that do not follow each other."""
+    times_s, means, tops = [], [], []
     for row in line:
-        if times and row.start - times[-1] > 1.5 * step:
-            times.append(times[-1] + step)
+        time_s = _since(start, row.start)
+        if times_s and time_s - times_s[-1] > 1.5 * length:
+            times_s.append(times_s[-1] + length)
             means.append(math.nan)
             tops.append(math.nan)
-        times.append(row.start)
+        times_s.append(time_s)
         means.append(math.nan if row.mean is None else row.mean)
         tops.append(math.nan if row.max is None else row.max)
-    return times, means, tops
+    return times_s, means, tops
 
 
 def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:

@@ -219,6 +219,13 @@ class TestFigures:
         assert run.stderr == f"crowdcount: cannot read {path}: {why}\n"
 
 
+def times_drawn(page):
+    """Times and dates in the first chart of a page, as they are drawn."""
+    text = page.read_text(encoding="utf-8")
+    drawing = b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", text)[1]).decode()
+    return re.findall(r">(\d+:\d\d:\d\d|\d{4}-\d\d-\d\d)</", drawing)
+
+
 class TestFiles:
     def test_a_table_for_people(self, out):
         head, *lines = text_table(summarise(out, "day")).splitlines()
@@ -234,7 +241,7 @@ class TestFiles:
             found = list(csv.DictReader(file))
         assert [float(row["frames"]) for row in found] == [row.frames for row in rows]
         assert found[0]["camera"] == "gate & <b>"
-        assert found[0]["start"] == "2024-05-01T08:45:00"
+        assert found[0]["start"] == "2024-05-01T08:45:00.000"  # all of one form, which pandas parses
         assert found[-1]["mean"] == ""
 
     def test_csv_holds_seconds_in_full(self, tmp_path):
@@ -258,9 +265,17 @@ class TestFiles:
     def test_a_time_without_date_begins_at_0(self, tmp_path):
         add_result(tmp_path, "a", "tape", None, list(made_rows(40, 1)))
         write_report(summarise(tmp_path, "hour"), [tmp_path / "a.html"], "hour")
-        page = (tmp_path / "a.html").read_text(encoding="utf-8")
-        drawing = b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", page)[1]).decode()
-        assert re.findall(r">([^<>]*:\d\d:\d\d)</text>", drawing) == ["0:00:00"]
+        assert times_drawn(tmp_path / "a.html") == ["0:00:00"]
+
+    def test_a_chart_tells_the_date_of_its_first_time_too(self, tmp_path):
+        """It was told of the last one alone, wherever a chart spanned two days."""
+        for day in ("2024-05-01T18:00", "2024-05-02T09:00"):
+            add_result(tmp_path, "a", day[:10], day, list(made_rows(40, 1)))
+        write_report(summarise(tmp_path, "hour"), [tmp_path / "a.html"], "hour")
+        drawn = " ".join(times_drawn(tmp_path / "a.html"))
+        assert drawn.startswith("18:00:00 2024-05-01 20:00:00 22:00:00 0:00:00 2024-05-02 2:00:00")
+        write_report(summarise(tmp_path, "day"), [tmp_path / "a.html"], "day")
+        assert times_drawn(tmp_path / "a.html") == ["2024-05-01", "2024-05-02"]
 
     def test_strips_are_named_whatever_the_name(self, out, tmp_path):
         rows = summarise(out, "day", cameras=["hall", "void"])
@@ -362,6 +377,7 @@ def test_the_command_for_one_file_of_all_counts_works_as_it_is_printed(out, tmp_
     assert list(rows[0]) == ["camera", "video", "time", "frame", "time_s", "count", "low", "high", "flags"]
     dated = [(row["camera"], row["time"]) for row in rows if row["time"]]
     assert dated == sorted(dated)
+    assert all(re.fullmatch(r"2024-05-0\dT\d\d:\d\d:\d\d\.\d{3}", time) for _, time in dated)  # as in `count`
     undated = [(row["video"], int(row["frame"])) for row in rows if not row["time"]]
     assert undated == [
         (f"{stem}-{'0' * 16}-{'0' * 8}", k) for stem in ("film", "old-tape") for k in range(700)

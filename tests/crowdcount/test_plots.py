@@ -187,9 +187,9 @@ class TestPlot:
     def test_the_peak_of_days(self, tmp_path):
         results = [FrameCount(k, k * 3600.0, k % 27, 0.0, 30.0) for k in range(48)]
         assert "peak 26.0 at 26:00:00.0" in " ".join(texts(tmp_path / "a.svg", results))
-        begin = datetime(2024, 2, 28, 23, 59, 59, 900_000)  # rounded up, it was "24:00:00"
+        begin = datetime(2024, 2, 27, 21, 59, 59, 900_000)  # rounded within the day, it was "24:00:00"
         found = " ".join(texts(tmp_path / "b.svg", results, start_time=begin))
-        assert "peak 26.0 at 2024-03-01 01:59:59" in found
+        assert "peak 26.0 at 2024-02-29 00:00:00" in found
 
     @pytest.mark.parametrize("results", [[], rows(1), [unknown(rows(1)[0])], list(map(unknown, rows(3000)))])
     def test_few_or_no_counts(self, tmp_path, results):

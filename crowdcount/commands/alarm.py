@@ -5,6 +5,7 @@ import click
 from .common import (
     NOT_NEGATIVE,
     POSITIVE,
+    by_footage,
     cache_option,
     end_option,
     every_option,
@@ -105,6 +106,7 @@ def run(
     from ..results import is_terminal_output
     from ..terminal import Terminal
 
+    options = by_footage(options)
     watcher = Terminal(quiet, bar=not (output == "-" and is_terminal_output()))
     summary, target = run_alarm(
         source, model, output=output, plot=plot, timeout_s=timeout, watcher=watcher, **options

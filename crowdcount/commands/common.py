@@ -1,6 +1,7 @@
 """What the commands share: exit codes, kinds of values, and options that mean the same everywhere."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -80,6 +81,35 @@ class IsoTime(click.ParamType):
         return time
 
 
+class Place(ParsedText):
+    """Where in footage to begin or stop: as `parse_position` reads it, or a time of day, see `by_footage`."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
+            return IsoTime().convert(value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def by_footage(options: dict) -> dict:
+    """The options of a command, `start` and `end` of which are no longer times of day, but since frame 0."""
+    from ..video import Position
+
+    begun = options["start_time"]
+    places = {}
+    for name in ("start", "end"):
+        place = options[name]
+        if isinstance(place, datetime):
+            if begun is None:
+                raise click.UsageError(f"--{name} is a time of day: add --start-time, when frame 0 was")
+            if (place.tzinfo is None) != (begun.tzinfo is None):
+                raise click.UsageError(f"one of --{name} and --start-time has a time zone: give both one")
+            if place < begun:
+                raise click.UsageError(f"--{name} {place} lies before --start-time {begun}: correct one")
+            place = Position(time_s=(place - begun).total_seconds())
+        places[name] = place
+    return options | places
+
+
 class _Finite:
     """A type of numbers that refuses what cannot be computed with: infinity, nan, hundreds of digits."""
 
@@ -98,7 +128,7 @@ class WholeNumber(_Finite, click.IntRange):
     """A whole number of a range."""
 
 
-POSITION = ParsedText("position", "crowdcount.video", "parse_position")
+POSITION = Place("position", "crowdcount.video", "parse_position")
 FILES = Files()
 POLYGON = ParsedText("polygon", "crowdcount.scene", "parse_polygon", splitter=";")
 AXIS = ParsedText("axis", "crowdcount.scene", "parse_axis")
@@ -144,7 +174,7 @@ def every_option(verb: str) -> Callable:
 
 def end_option(done: str) -> Callable:
     """The option for where to stop; what is not `done` with the frame there."""
-    text = f"Where to stop, itself not {done}: a frame, 2.5s or HH:MM:SS."
+    text = f"Where to stop, itself not {done}: as --start."
     return click.option("--end", type=POSITION, help=text)
 
 
@@ -156,7 +186,11 @@ def seconds_option(
     return click.option(*names, type=type, metavar="SECONDS", help=help, **usual)
 
 
-start_option = click.option("--start", type=POSITION, help="Where to begin: a frame (120), 2.5s or HH:MM:SS.")
+start_option = click.option(
+    "--start",
+    type=POSITION,
+    help="Where to begin: a frame (120), 2.5s or HH:MM:SS after frame 0, or a time as --start-time takes it.",
+)
 fps_option = click.option(
     "--fps",
     type=POSITIVE,

@@ -8,6 +8,7 @@ from ..errors import OutputError
 from .common import (
     FAILED,
     SOME_FAILED,
+    by_footage,
     complain,
     end_option,
     every_option,
@@ -93,6 +94,7 @@ def count(
         raise click.UsageError(
             f"--start-time is when one source began, not {len(sources)}: count them one by one, or with batch"
         )
+    options = by_footage(options)
     read = [path for path in (model, scene) if path is not None]
     try:
         jobs = plan_counting(

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from numbers import Integral
 
 from ..errors import VideoError
@@ -24,7 +25,12 @@ class Position:
         return time_s >= self.time_s - 1e-6
 
     def __str__(self) -> str:
-        return f"frame {self.frame}" if self.frame is not None else f"{self.time_s:g} s"
+        if self.frame is not None:
+            return f"frame {self.frame}"
+        if self.time_s < 60:
+            return f"{self.time_s:g} s"
+        text = str(timedelta(seconds=self.time_s))
+        return text.rstrip("0") if "." in text else text
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ class VideoSource(ABC):
     def _select(
         self, slots: Iterator[Slot], start: Position | None, end: Position | None, every: int, turns: Turns
     ) -> Iterator[Frame]:
-        first = None
+        first = time_s = None
         with closing(slots):
             for index, time_s, read in slots:
                 if end is not None and end.reached(index, time_s):
@@ -272,7 +272,8 @@ class VideoSource(ABC):
                 yield self._frame(index, time_s, image)
         if first is None:
             window = f"between {start or 'its first frame'} and {end or 'its end'}"
-            raise NoFrameError(f"{self._name} has no frame {window}; choose another start or end")
+            last = "" if time_s is None else f" (the last one read is at {Position(time_s=time_s)})"
+            raise NoFrameError(f"{self._name} has no frame {window}{last}; choose another start or end")
 
     def _frame(self, index: int, time_s: float, image: np.ndarray | None, reduce: Reduce = as_it_is) -> Frame:
         if image is None:

@@ -158,6 +158,15 @@ class TestCount:
         assert [row["frame"] for row in rows] == [10, 20, 30]
         assert rows[0]["time"] == "2024-05-01T08:00:01.000+02:00"
 
+    def test_a_window_of_the_day(self, run):
+        code, stdout, _ = run(
+            f"{COUNT} --start-time 2024-05-01T23:59:59 --start 2024-05-02 --end 2024-05-02T00:00:01.5 -o - -q"
+        )
+        assert code == 0
+        _, first, *_, last = (line.split(",")[:3] for line in stdout.splitlines())
+        assert first == ["10", "1.0", "2024-05-02T00:00:00.000"]
+        assert last == ["24", "2.4", "2024-05-02T00:00:01.400"]
+
     def test_pictures_scene_and_parquet(self, run, here):
         code, _, stderr = run(
             f"{COUNT} -o a.parquet --every 4 --plot a.png --overlay a.avi --save-scene a.json"
@@ -321,6 +330,11 @@ class TestPlan:
             ("x.avi --start-time 9999-12-31T23:59:59", "'--start-time': expected an ISO 8601 time such as"),
             ("x.avi --start 1:90", "a position is a frame number"),
             ("x.avi --start-time noon", "an ISO 8601 time such as"),
+            ("x.avi --start 2024-05-01T25:00:00", "an ISO 8601 time such as"),
+            ("x.avi --start 2024-05-01T10:00:00", "--start is a time of day: add --start-time"),
+            ("alarm run x.avi -m m.npz --end 2024-05-01", "--end is a time of day: add --start-time"),
+            ("x.avi --end 2024-05-01 --start-time 2024-05-01T08:00", "--end 2024-05-01 00:00:00 lies before"),
+            ("x.avi --end 2024-05-01T09:00Z --start-time 2024-05-01T08:00", "has a time zone: give both one"),
             ("x.avi --start-time 2024-05-01T08:00:00+05:30:15", "an ISO 8601 time such as"),
             ("x.avi --start-time 0001-01-01T00:00:00+14:00", "an ISO 8601 time such as"),
             ("x.avi y.avi --start-time 2024-05-01T08:00:00", "--start-time is when one source began, not 2"),

@@ -280,7 +280,7 @@ def test_raw_stream_without_stamps_is_timed_by_its_index(tmp_path):
 @pytest.mark.parametrize("start", [Position(frame=300), Position(time_s=12.0)])
 def test_start_behind_the_end_of_a_longer_file(tmp_path, start):
     with open_source(write_video(tmp_path / "a.avi", 300)) as source:
-        with pytest.raises(VideoError, match="has no frame between"):
+        with pytest.raises(VideoError, match=r"has no frame between .* \(the last one read is at 11\.96 s\)"):
             next(source.frames(start=start))
         assert indices(source.frames(start=Position(frame=295))) == list(range(295, 300))
 

@@ -37,6 +37,19 @@ def test_after_a_pause_only_failures_count_as_lost():
     assert [decoded for _, _, decoded in frames] == [True] * 4 + [False, True] * 2
 
 
+def test_a_recording_that_pauses_for_hours_at_a_damaged_frame_loses_that_one():
+    """A day of frames that were never recorded was numbered, as the power cut had damaged the last packet."""
+    stamps = [*np.arange(50) / 10, None, *(86400 + np.arange(50) / 10)]
+    frames = number(stamps, 0.1)
+    assert [decoded for _, _, decoded in frames] == [True] * 50 + [False] + [True] * 50
+    assert frames[-1][1] == pytest.approx(86404.9)
+
+
+def test_frames_are_dropped_up_to_the_next_key_frame():
+    frames = number([0.0, 0.1, None, 20.2, 20.3], 0.1)
+    assert [decoded for _, _, decoded in frames] == [True] * 2 + [False] * 200 + [True] * 2
+
+
 def test_failure_without_gap_is_no_frame():
     assert [decoded for _, _, decoded in number([0.0, None, 0.04, 0.08])] == [True] * 3
     assert [decoded for _, _, decoded in number([0.0, 0.04, 5.0, 5.04, None, 5.08])] == [True] * 5

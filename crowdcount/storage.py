@@ -9,11 +9,12 @@ import stat
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
-
-import numpy as np
+from typing import IO, TYPE_CHECKING
 
 from .errors import CrowdCountError, OutputError
+
+if TYPE_CHECKING:  # takes a twentieth of a second to load, and complaints come from here
+    import numpy as np
 
 try:
     import fcntl
@@ -309,7 +310,7 @@ class WholeWrites(io.FileIO):
         super().close()
 
 
-def write_picture(path: str | Path, image_bgr: np.ndarray) -> None:
+def write_picture(path: str | Path, image_bgr: "np.ndarray") -> None:
     """Write an image (H, W, 3) uint8 as its suffix tells, whole or not at all; OutputError."""
     import cv2
 

@@ -37,6 +37,7 @@ def test_no_init_files_under_tests():
             "import crowdcount.jobs, crowdcount.terminal; crowdcount.default_model()",
             {"scipy", "sklearn", "matplotlib", "pyarrow", "rich", "crowdcount.learning", "crowdcount.alarm"},
         ),
+        ("import crowdcount.terminal, crowdcount.tables", {"numpy"}),
         ("import crowdcount.batch.report", {"pydantic", "crowdcount.model", "crowdcount.video"}),
         ("import crowdcount.forecast, crowdcount.terminal", {"cv2", "pydantic", "crowdcount.video"}),
         ("import crowdcount.learning.suggestion, crowdcount.learning.explain", {"scipy", "sklearn", "rich"}),

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from .errors import OutputError
@@ -128,6 +127,8 @@ def picture(image: np.ndarray | bytes, description: str, width: int | None = Non
 
 
 def _jpeg(image_bgr: np.ndarray, width: int | None) -> bytes:
+    import cv2  # which pages of drawings alone, as a batch's report, do without
+
     height, full = image_bgr.shape[:2]
     if width is not None and full > width:
         size_wh = width, max(1, round(height * width / full))

@@ -38,7 +38,7 @@ def test_no_init_files_under_tests():
             {"scipy", "sklearn", "matplotlib", "pyarrow", "rich", "crowdcount.learning", "crowdcount.alarm"},
         ),
         ("import crowdcount.terminal, crowdcount.tables", {"numpy"}),
-        ("import crowdcount.batch.report", {"pydantic", "crowdcount.model", "crowdcount.video"}),
+        ("import crowdcount.batch.report", {"cv2", "pydantic", "crowdcount.model", "crowdcount.video"}),
         ("import crowdcount.forecast, crowdcount.terminal", {"cv2", "pydantic", "crowdcount.video"}),
         ("import crowdcount.learning.suggestion, crowdcount.learning.explain", {"scipy", "sklearn", "rich"}),
     ],

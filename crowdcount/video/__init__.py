@@ -2,8 +2,8 @@
 
 A source is opened with :func:`open_source`, read with :meth:`VideoSource.frames` and closed by ``with``:
 `files`, `images` and `live` hold what is particular to each kind, `source` what they have in common,
-`capture` and `interlaced` the decoders, `numbering` which number and time a frame has, `ahead` the thread
-that decodes meanwhile.
+`capture` and `interlaced` the decoders, `numbering` which number and time a frame has, `turns` which frames
+are converted, `ahead` the thread that decodes meanwhile.
 
 What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 unless noted), besides what
 `numbering` and `live` say:
@@ -41,6 +41,7 @@ from .images import IMAGE_SUFFIXES, ImageSource, images_among, is_animated_png
 from .live import LiveSource, is_camera, without_password
 from .positions import Landmark, Position, check_window, parse_position, position_of
 from .source import ASSUMED_RATE, DEFAULT_FPS, Frame, Reduce, SourceInfo, VideoSource, spread
+from .turns import Turns
 
 __all__ = [
     "ASSUMED_RATE",
@@ -52,6 +53,7 @@ __all__ = [
     "Position",
     "Reduce",
     "SourceInfo",
+    "Turns",
     "VideoSource",
     "check_window",
     "files_of",

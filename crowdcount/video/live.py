@@ -20,13 +20,13 @@ import cv2
 import numpy as np
 
 from ..errors import VideoError
-from ..smoothing import Turns
 from .ahead import read_ahead
 from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import SHORTEST_S, first_stamp, numbered, numbered_live
 from .positions import Position
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
+from .turns import Turns
 
 _FAILURES_AT_END = 100  # failed grabs in a row that end a stream
 _RECONNECT_PAUSE_S = 1.0  # at least, from one connection to a stream to the next

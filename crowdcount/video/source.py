@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 
 from ..errors import NoFrameError, VideoError
-from ..smoothing import Turns
 from .ahead import read_ahead
 from .capture import Capture
 from .positions import Landmark, Position, check_window
+from .turns import Turns
 
 #: Rate that is assumed when a source states none, frames per second: still images, rarely taken.
 ASSUMED_RATE = 1.0

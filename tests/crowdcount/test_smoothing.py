@@ -13,8 +13,8 @@ from crowdcount.learning.training import evaluate
 from crowdcount.model import default_model
 from crowdcount.overview import Overview
 from crowdcount.pipeline import Pipeline
-from crowdcount.smoothing import SMOOTHING_S, Turns, around, reach, smoothed, stride
-from crowdcount.video import Position, open_source
+from crowdcount.smoothing import SMOOTHING_S, around, reach, smoothed, stride
+from crowdcount.video import Position, Turns, open_source
 from tests.crowdcount.numbered_frames import write_encoded
 
 

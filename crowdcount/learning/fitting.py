@@ -30,10 +30,10 @@ from .regressors import (
     ALONE,
     AS_GOOD,
     FEW_FEATURES_QUESTIONS,
-    KERNELS,
     LOCAL_COEF0,
     LOCAL_LAMBDAS,
     LOCAL_SHARE,
+    QUESTIONS,
     HuberLossSetting,
     Setting,
     has_few_features,
@@ -147,10 +147,10 @@ class Fitting:
         ]
 
     def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
-        """The setting of a regressor of `KERNELS` with the lowest mean absolute error, with its handicap, one
-        question after the other; of HLR with few features, with others that are about as good and averaged
+        """The setting of a regressor with the lowest mean absolute error, with its handicap, one of its
+        `QUESTIONS` after the other; of HLR with few features, with others that are about as good and averaged
         with it."""
-        questions = KERNELS[kernel][regressor]
+        questions = QUESTIONS[kernel][regressor]
         is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
         best, judged = None, []
         for question in FEW_FEATURES_QUESTIONS if is_small else questions:

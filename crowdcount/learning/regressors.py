@@ -313,7 +313,7 @@ def _spread(labels: np.ndarray) -> float:
 
 
 #: The questions that cross-validation answers for each regressor, one after the other, by kind of kernels.
-KERNELS: dict[str, dict[str, tuple[Question, ...]]] = {
+QUESTIONS: dict[str, dict[str, tuple[Question, ...]]] = {
     "poly": {
         "hlr": (_kernels, _pruning, _again_with_pruning(_kernels), _unlabelled),
         "r3": (_robust_kernels, _switches, _tube),

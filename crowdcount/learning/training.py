@@ -39,7 +39,7 @@ from .measuring import (
 )
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .recordings import joined, measure_recordings, thinned
-from .regressors import KERNELS, HuberLossSetting, Setting
+from .regressors import QUESTIONS, HuberLossSetting, Setting
 from .training_range import edge_range, most_counted, usual_outside
 
 #: What a model may learn.
@@ -239,8 +239,8 @@ def train(
         level is no share.
     VideoError, SceneError, OutputError
     """
-    _check_choice("kernel", kernel, KERNELS)
-    _check_choice("regressor", regressor, KERNELS[kernel])
+    _check_choice("kernel", kernel, QUESTIONS)
+    _check_choice("regressor", regressor, QUESTIONS[kernel])
     _check_choice("target", target, TARGETS)
     if not 0 < level < 1:
         raise ValueError(f"expected a level between 0 and 1, found {level}")

@@ -119,8 +119,8 @@ class Fitting:
         self._counts = counts
         self._cell_views = table.cell_views
         self._local = local
-        self._is_footage = table.scene is not None
-        self._grid_weights = grid_weights(table.columns) if self._is_footage else None
+        #: None of ready-made features, which are of no grids.
+        self._grid_weights = None if table.scene is None else grid_weights(table.columns)
         self._views = [np.array(view) for view in table.views]  # lists take long to clone
         unlabelled = _thinned(np.flatnonzero(np.isnan(counts)))
         self._fitted = np.sort(np.concatenate([self.labelled, unlabelled]))
@@ -156,7 +156,7 @@ class Fitting:
         for question in FEW_FEATURES_QUESTIONS if is_small else questions:
             settings = []
             for setting in question(best and best.setting, self.labels):
-                if self._is_footage:
+                if self._grid_weights is not None:
                     setting = setting.from_pixels
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
                     continue

@@ -113,13 +113,11 @@ class HuberLossSetting(Setting):
         Of the views' quadratic kernels, and HLR's weights.
     n_refinements : int
         0: no label is pruned.
-    by_precision : bool
-        Whether the columns are weighted by how precisely each measures the count.
     texture_weight : float
         The weight of the last of three views, the texture, relative to those of size and edges; 1 for other
         views.
-    by_grid : bool
-        Whether the columns, measured from pixels, are weighted by `grid_weights`.
+    by_precision, by_grid : bool
+        See `Setting`.
     """
 
     coef0: float
@@ -217,7 +215,7 @@ class RobustKernelSetting(Setting):
     switch, epsilon : float
         People: the error from which the loss is linear, and half the width of the tube without loss.
     by_grid : bool
-        Whether the columns, measured from pixels, are weighted by `grid_weights`.
+        See `Setting`.
     """
 
     coef0: float

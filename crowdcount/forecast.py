@@ -553,10 +553,8 @@ def forecast_files(
     *,
     output: str | None = None,
     plot: str | Path | None = None,
-    period_s: float = 86400.0,
-    steps: int = 48,
-    level: float = 0.9,
     watcher: Watcher,
+    **options,
 ) -> tuple[Forecast, list[str]]:
     """Forecast from files of counts into a file, and draw it where asked.
 
@@ -569,9 +567,9 @@ def forecast_files(
         folder, with the first file's stem without its `.counts`.
     plot : path, optional
         Picture to draw.
-    period_s, steps, level
-        As for `forecast`.
     watcher : Watcher
+    options
+        period_s, steps and level, as for `forecast`.
 
     Returns
     -------
@@ -591,7 +589,7 @@ def forecast_files(
         check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
         refuse_foreign(path, ("time_s", "count", "low", "high"), without=("frame",))
     with watcher.progress() as show:
-        made = forecast(load_series(paths), period_s, steps, level, show)
+        made = forecast(load_series(paths), show=show, **options)
     columns = time_columns(made.start) | dict.fromkeys(("count", "low", "high"), float)
     with open_rows(output, format, columns) as rows:
         for time_s, *people in zip(made.times_s, made.counts, made.low, made.high, strict=True):

@@ -111,7 +111,7 @@ def train_alarm(
     every: int = 1,
     fps: float | None = None,
     cache: str | Path | None = None,
-    show: Show | None = None,
+    show: Show = show_nothing,
 ) -> AlarmTraining:
     """Learn an alarm from calls; blocked cross-validation chooses what to believe.
 
@@ -127,7 +127,7 @@ def train_alarm(
         As for `open_measuring`.
     cache : path, optional
         Folder in which the measured features are kept for the next run; not those of a table or a web server.
-    show : callable, optional
+    show : callable
         Is shown the progress, see `crowdcount.watcher.Show`.
 
     Raises
@@ -135,7 +135,6 @@ def train_alarm(
     DatasetError, VideoError, SceneError, OutputError
     """
     began = time.perf_counter()
-    show = show or show_nothing
     live = DatasetError(
         f"expected a recording that calls speak of, but {source_stem(source)} is live; record it first"
     )

@@ -161,7 +161,7 @@ def watch(
     start_time: datetime | None = None,
     values: list[tuple[float, float]] | None = None,
     plot: Path | None = None,
-    show: Show | None = None,
+    show: Show = show_nothing,
     **options,
 ) -> AlarmSummary:
     """Watch footage, or a table of features, with an alarm and write its events.
@@ -186,7 +186,7 @@ def watch(
         Gets the time and the decision value (NaN: none) of each frame.
     plot : Path, optional
         Picture to draw of these, and of when the alarm was raised, over time; see `plotted`.
-    show : callable, optional
+    show : callable
         As for `train_alarm`.
 
     Raises
@@ -194,7 +194,6 @@ def watch(
     ModelError, VideoError, SceneError, DatasetError, OutputError
     """
     began = time.perf_counter()
-    show = show or show_nothing
     loaded = load_model(model, KIND)
     given = loaded.scene_for(None if scene is None else load_scene(scene))
     if is_table(source) != (loaded.scene is None):

@@ -24,7 +24,7 @@ from .pages import PAGE_SUFFIXES, refuse_other_page
 from .plots import PLOT_SUFFIXES, DrawnCounts, plot_counts, plotted
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
 from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
-from .scene import Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
+from .scene import SCENE_SUFFIXES, Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import (
     check_writable,
     file_identity,
@@ -44,7 +44,6 @@ _HARMLESS = re.compile(
     r"(?:ch(?:annel|n)?|cam(?:era)?|(?:sub)?(?:type|stream)|profile|track|id|size|user)=[\w.-]{1,20}",
     re.IGNORECASE,
 )
-SCENE_SUFFIXES = (".json", ".npz")
 
 
 @dataclass(frozen=True)

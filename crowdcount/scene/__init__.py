@@ -7,7 +7,7 @@ sets), estimated from the footage, or assumed; it says which, and can be saved, 
 `estimation` and `drawing` read, find and show one.
 """
 
-from .description import view_arrays, view_of
+from .description import SCENE_SUFFIXES, view_arrays, view_of
 from .drawing import draw_scene, figures
 from .estimation import estimate_scene, for_estimation
 from .files import import_scene, load_scene, scene_of
@@ -15,6 +15,7 @@ from .scene import Scene, is_one_shape, scene_from
 from .shapes import Axis, HeightLine, Polygon, parse_axis, parse_person, parse_polygon
 
 __all__ = [
+    "SCENE_SUFFIXES",
     "Axis",
     "HeightLine",
     "Polygon",

@@ -14,6 +14,7 @@ from .shapes import MAX_COORDINATE, MAX_SIDE
 
 #: Of the layout of a file.
 VERSION = 1
+SCENE_SUFFIXES = (".json", ".npz")
 
 Origin = Literal["given", "imported", "estimated", "assumed"]
 _Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]

@@ -15,7 +15,7 @@ from features.perspective import SMALLEST_PERSON, typical_line
 from ..arrays import save_arrays
 from ..errors import SceneError
 from ..storage import atomic_path
-from .description import VERSION, Description, Line, Origin, SceneFile, first_of, view_arrays
+from .description import SCENE_SUFFIXES, VERSION, Description, Line, Origin, SceneFile, first_of, view_arrays
 from .shapes import (
     MAX_COORDINATE,
     Axis,
@@ -223,8 +223,9 @@ class Scene:
         """
         path = Path(path)
         suffix = path.suffix.lower()
-        if suffix not in (".json", ".npz"):
-            raise SceneError(f"expected a scene file named .json or .npz, found {path.name}; rename it")
+        if suffix not in SCENE_SUFFIXES:
+            known = " or ".join(SCENE_SUFFIXES)
+            raise SceneError(f"expected a scene file named {known}, found {path.name}; rename it")
         if suffix == ".npz":
             save_arrays(path, "scene", VERSION, *self.to_arrays())
             return

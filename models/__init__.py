@@ -13,7 +13,6 @@ _HOMES = {
     "count_interval": "intervals",
     "count_scale": "intervals",
     "normalised_scores": "intervals",
-    "LocalCountRegressor": "local_counts",
     "CountPredictor": "predictor",
     "CurvePredictor": "predictor",
     "mean_predictor": "predictor",

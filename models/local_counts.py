@@ -1,57 +1,17 @@
-"""Counts as sums of local counts: one regression per part of the scene, each on that part's columns alone."""
+"""Counts as sums of local counts: one regression per part of the scene, each on that part's columns alone.
+
+Totals say how many people a frame shows; dots say where. A part's count depends on that part's columns alone,
+which no regression of the totals can know: it is the knowledge that dots add.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.base import clone
 
 from .hlr import HuberLossRegressor
 from .predictor import CountPredictor, column_statistics, standardised
 from .reuse import reusing
-
-
-class LocalCountRegressor(RegressorMixin, BaseEstimator):
-    """The sum of the parts' counts, each learnt from where the people of that part stand.
-
-    Totals say how many people a frame shows; dots say where. A part's count depends on that part's columns
-    alone, which no regression of the totals can know: it is the knowledge that dots add.
-
-    Parameters
-    ----------
-    views : sequence of (sequence of integer arrays)
-        For each part, the columns of X of each view.
-    regressor : HuberLossRegressor or None
-        Cloned for each part, with the part's views; None: its defaults.
-
-    Attributes
-    ----------
-    predictor_ : CountPredictor
-        All that prediction needs; can be saved.
-    """
-
-    def __init__(self, views: Sequence[Sequence[np.ndarray]], regressor=None):
-        self.views = views
-        self.regressor = regressor
-
-    def fit(self, X, Y):
-        """Fit to X (n, d) and the local counts Y (n, n_parts) float64; ValueError for other shapes or NaN.
-
-        A part whose count never changes keeps it.
-        """
-        X = validate_data(self, X, dtype=np.float64)
-        Y = check_array(Y, dtype=np.float64)
-        check_consistent_length(X, Y)
-        if Y.shape[1] != len(self.views):
-            raise ValueError(f"expected counts of {len(self.views)} parts, found {Y.shape[1]} columns")
-        template = HuberLossRegressor() if self.regressor is None else self.regressor
-        self.predictor_ = local_predictors(self.views, [template], X, Y)[0]
-        return self
-
-    def predict(self, X):
-        """Counts of all parts together (n,) float64, never below 0, for X (n, d)."""
-        check_is_fitted(self)
-        return self.predictor_.predict(validate_data(self, X, dtype=np.float64, reset=False))
 
 
 def local_predictors(
@@ -60,9 +20,19 @@ def local_predictors(
     X: np.ndarray,
     Y: np.ndarray,
 ) -> list[CountPredictor]:
-    """What LocalCountRegressor.fit finds with each regressor, for X (n, d) and Y (n, n_parts) float64.
+    """For each regressor, the sum of the parts' counts, each learnt from where the people of that part stand.
 
     One part after the other, as neighbours that differ in lam alone share most of their work on a part.
+
+    Parameters
+    ----------
+    views : sequence of (sequence of integer arrays)
+        For each part, the columns of X of each view.
+    regressors : sequence of HuberLossRegressor
+        Cloned for each part, with the part's views.
+    X : array (n, d) float64
+    Y : array (n, n_parts) float64
+        The parts' counts. A part whose count never changes keeps it.
     """
     mean, scale, low, high = column_statistics(X)
     rows = standardised(X, mean, scale)

@@ -11,7 +11,6 @@ from models import (
     CountMetrics,
     CountPredictor,
     CountRegressor,
-    LocalCountRegressor,
     count_metrics,
     fold_outputs,
     local_predictors,
@@ -216,14 +215,14 @@ class Fitting:
                 for setting in best.averaged
             ])
         if best.local is not None:
-            predictor = predictor.mixed_with(self.fit_local(best.local).predictor_, LOCAL_SHARE)
+            predictor = predictor.mixed_with(self.fit_local(best.local), LOCAL_SHARE)
         return fitted, predictor
 
-    def fit_local(self, local: HuberLossSetting) -> LocalCountRegressor:
+    def fit_local(self, local: HuberLossSetting) -> CountPredictor:
         """The cells' regressions, fitted to all frames with a label."""
         copies = self._copies_of(self.labelled)
         taught = copies.joined(self._features[self.labelled], self._local, np.arange(len(self.labelled)))
-        return LocalCountRegressor(self._cell_views, local.regressor(None)).fit(*taught)
+        return local_predictors(self._cell_views, [local.regressor(None)], *taught)[0]
 
     def fit(self, setting: Setting) -> CountRegressor:
         """The regressor of a setting, fitted to all frames."""

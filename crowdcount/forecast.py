@@ -19,6 +19,7 @@ from models.losses import usual_threshold
 from .errors import DatasetError
 from .plots import PLOT_SUFFIXES, plot_forecast
 from .results import (
+    COUNTS,
     MEANINGLESS,
     count_cell,
     format_of,
@@ -587,13 +588,13 @@ def forecast_files(
     for path in written:
         refuse_to_replace(path, *paths)
         check_writable(path, PLOT_SUFFIXES if path == str(plot) else ())
-        refuse_foreign(path, ("time_s", "count", "low", "high"), without=("frame",))
+        refuse_foreign(path, ("time_s", *COUNTS), without=("frame",))
     with watcher.progress() as show:
         made = forecast(load_series(paths), show=show, **options)
-    columns = time_columns(made.start) | dict.fromkeys(("count", "low", "high"), float)
+    columns = time_columns(made.start) | dict.fromkeys(COUNTS, float)
     with open_rows(output, format, columns) as rows:
         for time_s, *people in zip(made.times_s, made.counts, made.low, made.high, strict=True):
-            values = zip(("count", "low", "high"), map(count_cell, people), strict=True)
+            values = zip(COUNTS, map(count_cell, people), strict=True)
             rows.write(time_cells(time_s, made.start) | dict(values))
     if plot is not None:
         names = [Path(path).name for path in paths]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from .errors import CrowdCountError, VideoError, one_line
-from .results import DIRECTIONS, CountSummary, FrameCount, clock
+from .results import COUNTS, DIRECTIONS, CountSummary, FrameCount, clock
 from .storage import atomic_path, check_writable, output_errors, partial_name, set_aside
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _together(items: Sequence[tuple[FrameCount, "Profile | None"]]) -> tuple[Fra
     if len(items) == 1:
         return items[0]
     rows, profiles = zip(*items, strict=True)
-    names = ("count", "low", "high", *(DIRECTIONS if rows[0].right is not None else ()))
+    names = (*COUNTS, *(DIRECTIONS if rows[0].right is not None else ()))
     means = {name: _mean([getattr(row, name) for row in rows]) for name in names}
     least, most = zip(*map(_range, rows), strict=True)
     row = _Together(

@@ -18,7 +18,9 @@ from .errors import DatasetError, OutputError, one_line
 from .storage import WholeWrites, input_errors, output_error, output_errors, partial_path
 from .tables import csv_rows
 
-COLUMNS = ("frame", "time_s", "count", "low", "high", "flags")
+#: A count and its interval.
+COUNTS = ("count", "low", "high")
+COLUMNS = ("frame", "time_s", *COUNTS, "flags")
 DIRECTIONS = ("right", "left")
 FORMATS = ("csv", "jsonl", "parquet")
 #: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
@@ -217,7 +219,7 @@ def open_writer(
     OutputError
         When the target cannot be written, is a terminal for parquet, or pyarrow is missing for parquet.
     """
-    names = ("count", "low", "high", *(DIRECTIONS if directions else ()))
+    names = (*COUNTS, *(DIRECTIONS if directions else ()))
     columns = {"frame": int, **time_columns(start_time), **dict.fromkeys(names, float), "flags": str}
     with open_rows(target, format, columns) as rows:
         yield lambda row: rows.write(row_cells(row, start_time))
@@ -289,7 +291,7 @@ def format_of(target: str | Path, advice: str = "") -> str:
 def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
     """A row as it is written, column by column: rounded, None for NaN; `time` only with a start time."""
     cells = {"frame": int(row.frame), **time_cells(row.time_s, start_time)}
-    for name in ("count", "low", "high", *DIRECTIONS):
+    for name in (*COUNTS, *DIRECTIONS):
         value = getattr(row, name)
         if value is not None:
             cells[name] = count_cell(value)

@@ -16,7 +16,7 @@ from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset
 from ..overview import Overview
 from ..pipeline import Pipeline
-from ..results import DIRECTIONS, is_reliable, read_counts, read_start_time
+from ..results import COUNTS, DIRECTIONS, is_reliable, read_counts, read_start_time
 from ..scene import Scene
 from ..smoothing import Looks, stride
 from ..tables import number_in, table_rows
@@ -259,7 +259,7 @@ def _read_counts(path: Path) -> tuple[tuple[str, ...], list[MeasuredFrame]]:
     """As `_read_csv` reads the same counts."""
     counts = read_counts(path)
     has_directions = any(row.right is not None for row in counts)
-    columns = ("count", "low", "high", *(DIRECTIONS if has_directions else ()))
+    columns = (*COUNTS, *(DIRECTIONS if has_directions else ()))
     rows = []
     for row in counts:
         values = np.array([getattr(row, name) for name in columns], np.float64)

@@ -20,7 +20,7 @@ from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Overview
-from ..results import ROWS_PER_GROUP, FrameCount, import_parquet, joined, row_cells
+from ..results import COUNTS, ROWS_PER_GROUP, FrameCount, import_parquet, joined, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
 from ..video import DEFAULT_FPS, Landmark, VideoSource, open_source
@@ -250,7 +250,7 @@ def counts_table(rows: list[FrameCount], start_time: str | None):
     """Rows as a pyarrow table: `frame, time_s, time, count, low, high, flags`; `time` null when unknown."""
     arrow, _ = import_parquet()
     begin = None if start_time is None else datetime.fromisoformat(start_time)
-    numbers = dict.fromkeys(("count", "low", "high"), arrow.float64())
+    numbers = dict.fromkeys(COUNTS, arrow.float64())
     schema = arrow.schema(
         {
             "frame": arrow.int64(),

@@ -1,4 +1,4 @@
-"""A drawn street with exact counts, and counters trained on it; linear algebra on one thread."""
+"""A drawn street with exact counts, and counters trained on it; OpenCV on one thread."""
 
 import builtins
 import io
@@ -20,7 +20,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from crowdcount.batch.catalogue import results as result_files
 from crowdcount.cli import command_line
@@ -43,10 +42,8 @@ VOID_ELEMENTS = {"meta", "img", "br", "hr", "link", "input"}
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
-    """Small matrices on busy cores: threads that wait for each other make the tests many times slower."""
+    """Small images on busy cores, as linear algebra in `tests/conftest.py`."""
     cv2.setNumThreads(1)
-    with threadpool_limits(1):
-        yield
 
 
 def _empty_street(rng) -> np.ndarray:

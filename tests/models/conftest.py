@@ -1,20 +1,12 @@
-"""The ready-made features of the Mall and UCSD data sets, standardised; linear algebra on one thread."""
+"""The ready-made features of the Mall and UCSD data sets, standardised."""
 
 import numpy as np
 import pytest
 from scipy.io import loadmat
-from threadpoolctl import threadpool_limits
 
 from models.graphs import neighbor_laplacian
 
 PUBLISHED_VIEWS = [[*range(9), 29], [*range(9, 17)], [*range(17, 29)]]  # size, edges, texture
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_thread():
-    """Small matrices on busy cores: threads that wait for each other make the tests many times slower."""
-    with threadpool_limits(1):
-        yield
 
 
 @pytest.fixture(scope="session", params=["mall", "ucsd"])

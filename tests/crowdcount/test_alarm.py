@@ -16,7 +16,6 @@ from threading import Thread
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +40,7 @@ from crowdcount.results import FORMATS, FrameCount, open_writer
 from crowdcount.scene import load_scene
 from crowdcount.video import Position
 from models import BetaSVMClassifier
+from tests.crowdcount.helpers import run
 from tests.crowdcount.numbered_frames import write_encoded
 
 FPS = 10
@@ -89,10 +89,6 @@ def clip(tmp_path_factory, make_street):
     video.release()
     street.scene.save(folder / "scene.json")
     return folder / "street.avi", street.counts, folder / "scene.json"
-
-
-def run(*arguments):
-    return CliRunner().invoke(command_line, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 # Calls

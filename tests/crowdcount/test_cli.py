@@ -36,6 +36,7 @@ from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, CountSummary, FrameCount, read_counts, read_start_time
 from crowdcount.scene import Scene, load_scene, scene_from
 from crowdcount.terminal import describe_counts, describe_model
+from tests.crowdcount.helpers import only
 from tests.crowdcount.numbered_frames import patch_avi_header, write_video
 from tests.crowdcount.rtsp import send_rtsp
 
@@ -117,10 +118,6 @@ def here(made, monkeypatch):
 def run(here, run):
     """The command line, in the folder `here`."""
     return run
-
-
-def only(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def error_line(stderr):

@@ -6,10 +6,8 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from crowdcount.arrays import load_arrays, save_arrays
-from crowdcount.cli import command_line
 from crowdcount.errors import ModelError
 from crowdcount.learning.compression import SIZES, compress, compress_model
 from crowdcount.learning.datasets import Dataset, load_dataset
@@ -20,6 +18,7 @@ from crowdcount.terminal import Terminal
 from models import Correction
 from models.predictor import standardised
 from models.selection import SELECTIONS
+from tests.crowdcount.helpers import run
 
 
 @pytest.fixture(scope="module")
@@ -239,9 +238,6 @@ def test_damaged_frames_in_a_file_are_refused(rbf, compressed, part, name, chang
 def test_the_commands(rbf, street, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rbf.save("rbf.npz")
-
-    def run(*arguments):
-        return CliRunner().invoke(command_line, [str(one) for one in arguments])
 
     result = run("compress", "rbf.npz", "--prototypes", 2, "--json", "-q")
     assert result.exit_code == 0, result.output

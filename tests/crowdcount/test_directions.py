@@ -6,9 +6,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from crowdcount.cli import command_line
 from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError, SceneError
 from crowdcount.learning import fitting, regressors
@@ -21,6 +19,7 @@ from crowdcount.overview import Overview
 from crowdcount.plots import plot_counts
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
 from crowdcount.scene import load_scene, parse_axis, scene_from
+from tests.crowdcount.helpers import run
 
 SIZE = 320, 240
 SCENE = scene_from(SIZE, persons=[(160, 100, 40.0), (160, 220, 40.0)])
@@ -161,10 +160,6 @@ def _few_choices():
         patch.setattr(regressors, "LAMBDAS", (1e-3, 1e-2))
         patch.setattr(fitting, "LOCAL_LAMBDAS", (1e-3,))
         yield
-
-
-def run(*arguments):
-    return CliRunner().invoke(command_line, list(map(str, arguments)), catch_exceptions=False)
 
 
 def labels_of(clip):

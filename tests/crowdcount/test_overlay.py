@@ -10,6 +10,7 @@ from crowdcount.errors import OutputError
 from crowdcount.overlay import OverlayWriter, draw_overlay
 from crowdcount.profile import Profile
 from crowdcount.results import FrameCount
+from tests.crowdcount.helpers import only, unknown
 
 SIZE_WH = (160, 120)
 ROI = np.zeros((120, 160), bool)
@@ -19,14 +20,6 @@ WHOLE = np.ones((120, 160), bool)
 
 def rows(n):
     return [FrameCount(k, k / 25, 5.0, 4.0, 6.0) for k in range(n)]
-
-
-def unknown(row):
-    return FrameCount(row.frame, row.time_s, math.nan, math.nan, math.nan, ("undecodable",))
-
-
-def only(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 class TestDrawOverlay:

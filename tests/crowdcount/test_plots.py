@@ -21,20 +21,13 @@ from crowdcount.plots import DrawnCounts, plot_alarm, plot_compression, plot_cou
 from crowdcount.profile import Profile
 from crowdcount.results import CountSummary, FrameCount
 from models.validation import CountMetrics
+from tests.crowdcount.helpers import only, unknown
 
 PROJECT = Path(__file__).resolve().parents[2]
 
 
 def rows(n, *, count=5.0, flags=()):
     return [FrameCount(k, k / 25, count, count - 1, count + 1, flags) for k in range(n)]
-
-
-def unknown(row):
-    return FrameCount(row.frame, row.time_s, math.nan, math.nan, math.nan, ("undecodable",))
-
-
-def only(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def plotted(path, results, **options):

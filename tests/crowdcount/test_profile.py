@@ -6,10 +6,8 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from pyarrow import parquet
 
-from crowdcount.cli import command_line
 from crowdcount.counting import open_counting
 from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import profile_training
@@ -25,6 +23,7 @@ from features.perspective import depth_cells
 from models import BlockedKFold
 from samples.make import write_clip
 from samples.scenes import preset
+from tests.crowdcount.helpers import run
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -202,10 +201,6 @@ def clip(tmp_path_factory):
     spec = preset("plaza", seed=3, size_wh=(320, 240), n_frames=60, people=6.0)
     write_clip(spec, folder / "hall.avi")
     return folder / "hall.avi"
-
-
-def run(*arguments):
-    return CliRunner().invoke(command_line, list(map(str, arguments)), catch_exceptions=False)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from crowdcount.cli import command_line
 from crowdcount.counting import count
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import Dataset, load_dataset
@@ -21,12 +20,9 @@ from crowdcount.model import default_model, load_model
 from crowdcount.terminal import describe_model
 from models import Correction
 from samples.make import main as make_clip
+from tests.crowdcount.helpers import run
 
 CLIPS = Path(__file__).resolve().parent / "clips"
-
-
-def run(*arguments):
-    return CliRunner().invoke(command_line, [str(one) for one in arguments])
 
 
 @pytest.fixture(scope="module")

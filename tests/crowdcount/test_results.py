@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from crowdcount.errors import DatasetError, OutputError
 from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
+from tests.crowdcount.helpers import only
 
 PROJECT = Path(__file__).resolve().parents[2]
 NAN = math.nan
@@ -46,10 +47,6 @@ def write_until(write_row, rows, error=None):
         write_row(row)
     if error is not None:
         raise error
-
-
-def only(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def numbers(decimals):

@@ -12,10 +12,7 @@ from crowdcount.storage import (
     refuse_to_replace,
     set_aside,
 )
-
-
-def only(folder):
-    return sorted(path.name for path in folder.iterdir())
+from tests.crowdcount.helpers import only
 
 
 def interrupted(writing, error):

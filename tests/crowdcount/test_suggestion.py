@@ -8,18 +8,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError
 from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.suggestion import chosen_rows, suggest
 from crowdcount.video import open_source
 from samples.make import main as make_clip
+from tests.crowdcount.helpers import run
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
-
-
-def run(*arguments):
-    return CliRunner().invoke(command_line, [str(one) for one in arguments])
 
 
 def test_rare_situations_are_among_few_frames(make_street, tmp_path):

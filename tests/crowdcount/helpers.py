@@ -1,0 +1,24 @@
+"""What tests of several modules say in the same words."""
+
+import math
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from crowdcount.cli import command_line
+from crowdcount.results import FrameCount
+
+
+def run(*arguments) -> Result:
+    """The command line in this process; a bug raises."""
+    return CliRunner().invoke(command_line, list(map(str, arguments)), catch_exceptions=False)
+
+
+def only(folder: Path) -> list[str]:
+    """The names of all that is in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def unknown(row: FrameCount) -> FrameCount:
+    """A row as of a frame that could not be decoded."""
+    return FrameCount(row.frame, row.time_s, math.nan, math.nan, math.nan, ("undecodable",))

@@ -21,7 +21,8 @@ from sklearn.svm import SVC
 from benchmarks.data import DataError, data_file
 from benchmarks.tables import Table
 from crowdcount.alarm.measuring import open_measuring
-from crowdcount.alarm.training import N_BLOCKS, train_alarm
+from crowdcount.alarm.training import train_alarm
+from crowdcount.learning import N_BLOCKS
 from crowdcount.learning.datasets import load_dataset
 
 EVERY = 5

@@ -14,6 +14,7 @@ from models.predictor import column_statistics, standardised
 
 from ..errors import DatasetError
 from ..jobs import never_ends, source_stem
+from ..learning import MIN_LABELS, N_BLOCKS
 from ..learning.cache import kept
 from ..learning.grids import grid_weights
 from ..model import CounterModel, check_model_file
@@ -24,8 +25,6 @@ from ..watcher import Show, Watcher, show_nothing
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, Measuring, open_measuring
 
-N_BLOCKS = 5
-MIN_CALLS = 2 * N_BLOCKS
 #: Frames that the fit takes at most, evenly spaced: neighbouring ones are near copies. Crowded, fine and
 #: shared ones have equal parts of them, as far as there are so many: a rush of seconds among hours is learnt.
 MAX_CALLED, MAX_UNCALLED = 400, 200
@@ -177,11 +176,11 @@ def train_alarm(
     confidence = calls.confidence
     known = confidence[~np.isnan(confidence)]
     are_alike = len(known) > 0 and np.ptp(known) == 0
-    if len(known) < MIN_CALLS or are_alike:
+    if len(known) < MIN_LABELS or are_alike:
         is_divided = are_alike and 0 < known[0] < 1 and not np.isnan(calls.votes).all()
         alike = ", on each of which the operators are divided" if is_divided else ", all the same"
         raise DatasetError(
-            f"{labels}: expected calls or shares for at least {MIN_CALLS} measured frames, some of them too "
+            f"{labels}: expected calls or shares for at least {MIN_LABELS} measured frames, some of them too "
             f"crowded and some fine, found {len(known)} frames"
             + (alike if are_alike else "")
             + (f", and {n_unjudged} that cannot be judged" if n_unjudged else "")

@@ -14,6 +14,13 @@ def run(*arguments) -> Result:
     return CliRunner().invoke(command_line, list(map(str, arguments)), catch_exceptions=False)
 
 
+def ran(*arguments) -> str:
+    """What the command line, which has to succeed, prints on the standard output."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
 def only(folder: Path) -> list[str]:
     """The names of all that is in a folder."""
     return sorted(path.name for path in folder.iterdir())

@@ -4,13 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from crowdcount.cli import command_line
 from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.local_counts import local_counts
 from crowdcount.scene import scene_from
 from features.perspective import depth_cells
+from tests.crowdcount.helpers import ran
 
 from .conftest import HEIGHT, LINE, SIZE, WIDTH
 
@@ -27,12 +26,6 @@ def dots(street, tmp_path_factory):
     path = tmp_path_factory.mktemp("dots") / "dots.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def run(*arguments):
-    result = CliRunner().invoke(command_line, [str(one) for one in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_they_tell_where_people_are(street, dots, tmp_path):
@@ -53,7 +46,7 @@ def test_they_tell_where_people_are(street, dots, tmp_path):
 
     street.scene.save(tmp_path / "scene.json")
     given = street.frames, "--counts", dots, "--scene", tmp_path / "scene.json"
-    report = json.loads(run("train", *given, "-m", tmp_path / "m.npz", "--target", "profile", "--json"))
+    report = json.loads(ran("train", *given, "-m", tmp_path / "m.npz", "--target", "profile", "--json"))
     assert report["n"] == 60
     errors = report["profile"]["errors"]
     assert errors["distance"] < errors["baseline"]
@@ -67,7 +60,7 @@ def of_left_half(street, dots, few_kernels, tmp_path_factory):
     persons = [(WIDTH / 2, row, LINE[0] * row + LINE[1]) for row in (60.0, 180.0)]
     scene_from(SIZE, left, persons).save(folder / "left.json")
     options = "--scene", folder / "left.json", "-m", folder / "m.npz"
-    run("train", street.frames, "--counts", dots, *options)
+    ran("train", street.frames, "--counts", dots, *options)
     return folder
 
 
@@ -79,8 +72,8 @@ def test_people_count_in_the_region_that_the_model_knows(street, dots, of_left_h
         end += ("-m", of_left_half / "m.npz")
     else:
         end = (of_left_half / "m.npz", *end, "-o", tmp_path / "new.npz")
-    alone = json.loads(run(command, *end))
-    with_file = json.loads(run(command, *end, "--scene", of_left_half / "left.json"))
+    alone = json.loads(ran(command, *end))
+    with_file = json.loads(ran(command, *end, "--scene", of_left_half / "left.json"))
     alone, with_file = (one.get("before", one) for one in (alone, with_file))
     assert alone["bias"] == pytest.approx(with_file["bias"])
     assert abs(alone["bias"]) < 0.5 < np.mean(street.counts) / 3

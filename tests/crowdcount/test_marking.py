@@ -16,6 +16,7 @@ from crowdcount.cli import command_line
 from crowdcount.learning.datasets import load_dataset, points_inside
 from crowdcount.marking import write_heads_page
 from crowdcount.scene import load_scene, scene_from
+from tests.crowdcount.helpers import ran
 
 SIZE = WIDTH, HEIGHT = 320, 240
 ON_SCREEN = 0.5  # more than a pixel of the screen, in the frame's
@@ -47,12 +48,6 @@ const saved = () => {  // at once: what waits for other processes may come after
   return content;
 };
 """
-
-
-def run(*arguments):
-    result = CliRunner().invoke(command_line, [str(one) for one in arguments])
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture
@@ -183,7 +178,7 @@ def test_suggested_frames_are_marked_and_trained_on(street, browser, tmp_path, m
     monkeypatch.chdir(tmp_path)
 
     street.scene.save("scene.json")
-    said = run("suggest", street.frames, "-n", 12, "--html", "street.html", "--scene", "scene.json",
+    said = ran("suggest", street.frames, "-n", 12, "--html", "street.html", "--scene", "scene.json",
                "--fps", 2.5)
     assert "street.html: 12 frames; mark the heads in a browser, then crowdcount train" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scene.json", "street.html"]
@@ -205,22 +200,22 @@ def test_suggested_frames_are_marked_and_trained_on(street, browser, tmp_path, m
     (tmp_path / "dots.csv").write_text(csv)
     dataset = load_dataset(street.frames, counts="dots.csv")
     assert np.isfinite(dataset.counts).sum() == 12
-    run("train", street.frames, "--counts", "dots.csv", "--scene", "scene.json", "--fps", 2.5, "-m", "m.npz")
+    ran("train", street.frames, "--counts", "dots.csv", "--scene", "scene.json", "--fps", 2.5, "-m", "m.npz")
 
 
 def test_commands_and_saved_files_have_names_that_shells_and_browsers_take(make_clip, tmp_path, monkeypatch):
     """What begins with a dash is no option; browsers make _ of what some system has no names with."""
     monkeypatch.chdir(tmp_path)
     make_clip(Path("-12:30 'a\" 5%.avi"), 12)
-    run("suggest", "-n", 2, "--html", "mark.html", "--", "-12:30 'a\" 5%.avi")
-    run("scene", "--html", "draw.html", "--", "-12:30 'a\" 5%.avi")
+    ran("suggest", "-n", 2, "--html", "mark.html", "--", "-12:30 'a\" 5%.avi")
+    ran("scene", "--html", "draw.html", "--", "-12:30 'a\" 5%.avi")
     marked, drawn = (unescape(Path(page).read_text(encoding="utf-8")) for page in ("mark.html", "draw.html"))
     program, command, *arguments = shlex.split(re.search(r"<code>(.*?)</code>", marked)[1])
     assert (program, command) == ("crowdcount", "recalibrate")  # two labels are too few to train on
     assert arguments[:2] == ["bundled", "./-12:30 'a\" 5%.avi"]
     assert arguments[2:] == ["--counts", "-12_30 'a_ 5%.dots.csv", "-o", "-12:30 'a\" 5%.npz"]
     data = json.loads(re.search(r'id="data">(.*?)</script>', drawn)[1])
-    run(*shlex.split(f"{data['command']} {data['ending']}")[1:])
+    ran(*shlex.split(f"{data['command']} {data['ending']}")[1:])
     assert Path("-12:30 'a\" 5%.json").is_file()
 
 
@@ -228,7 +223,7 @@ def test_a_stream_is_drawn_on_and_its_password_not_told(serving, send_live, tmp_
     monkeypatch.chdir(tmp_path)
     frames = [np.full((120, 160, 3), 40 + k, np.uint8) for k in range(30)]
     with serving(send_live(frames, interval_s=0.05)) as port:
-        run("scene", f"http://me:geheim@127.0.0.1:{port}/user=me_password=geheim", "--html", "draw.html")
+        ran("scene", f"http://me:geheim@127.0.0.1:{port}/user=me_password=geheim", "--html", "draw.html")
     page = unescape(Path("draw.html").read_text(encoding="utf-8"))
     assert "geheim" not in page
     assert re.search(r"<title>(.*?)</title>", page)[1] == f"Draw the scene: 127.0.0.1-{port}-user-me_password"
@@ -301,7 +296,7 @@ def test_frames_are_shown_whole_until_enlarged_and_what_is_in_the_middle_stays_t
 def drawn_on(street, tmp_path, monkeypatch):
     """The page of the street, on which its scene is drawn."""
     monkeypatch.chdir(tmp_path)
-    said = run("scene", street.frames, "--html", "draw.html")
+    said = ran("scene", street.frames, "--html", "draw.html")
     assert "written: draw.html" in said
     return tmp_path / "draw.html"
 
@@ -336,7 +331,7 @@ def test_a_scene_is_drawn_and_its_command_makes_it(drawn_on, browser, street):
     assert hint == ""
     program, *arguments = shlex.split(command)
     assert program == "crowdcount"
-    run(*arguments)
+    ran(*arguments)
     scene = load_scene("frames.json")
     np.testing.assert_allclose(scene.polygons, [[(10, 50), (230, 50), (230, 170), (10, 170)]], atol=1)
     np.testing.assert_allclose(scene.axis, [(20, 100), (200, 120)], atol=1)
@@ -372,7 +367,7 @@ def test_what_is_assumed_is_shown_and_given_scenes_are_begun_with(street, browse
     monkeypatch.chdir(tmp_path)
     left = [[(0, 0), (120, 0), (120, 179), (0, 179)]]
     scene_from(street.scene.size_wh, left, [(120, 60, 25), (120, 180, 55)]).save("left half.json")
-    run("scene", street.frames, "--scene", "left half.json", "--html", "draw.html")
+    ran("scene", street.frames, "--scene", "left half.json", "--html", "draw.html")
     command, figures, region = browser(drawn := tmp_path / "draw.html", HANDS + """
         return [byId("command").value, document.querySelectorAll(".figure").length,
                 document.querySelector(".known").getBBox().width];
@@ -387,7 +382,7 @@ def test_the_command_of_an_imported_map_writes_what_can_hold_it(street, tmp_path
     monkeypatch.chdir(tmp_path)
     width, height = street.scene.size_wh
     savemat("map.mat", {"pMapN": np.full((height, width), 20.0)})
-    run("scene", street.frames, "--import", "map.mat", "--html", "draw.html")
+    ran("scene", street.frames, "--import", "map.mat", "--html", "draw.html")
     assert "-o frames.npz" in Path("draw.html").read_text()
 
 
@@ -396,7 +391,7 @@ def test_what_is_given_with_the_page_is_drawn_on_it(street, browser, tmp_path, m
     monkeypatch.chdir(tmp_path)
     given = ["--roi", "0,0 120,0 120,179 0,179", "--person", "120,60,25", "--person", "120,180,55.5"]
     given += ["--axis", "20,100 200,120", "-o", "gate.json"]
-    run("scene", street.frames, *given, "--html", "draw.html")
+    ran("scene", street.frames, *given, "--html", "draw.html")
     before, after = browser(tmp_path / "draw.html", HANDS + """
         const before = byId("command").value;
         choose("axis"); press("Backspace"); choose("person"); press("Backspace");
@@ -405,7 +400,7 @@ def test_what_is_given_with_the_page_is_drawn_on_it(street, browser, tmp_path, m
     """)
     assert shlex.split(before) == ["crowdcount", "scene", str(street.frames), *given]
     known = load_scene("gate.json")
-    run(*shlex.split(after)[1:])
+    ran(*shlex.split(after)[1:])
     redrawn = load_scene("gate.json")
     assert redrawn.polygons == known.polygons
     assert redrawn.axis is None

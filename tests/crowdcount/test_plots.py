@@ -258,9 +258,14 @@ class TestPlotAlarm:
             assert amber.sum() >= least
             assert not grey.any()
 
-    @pytest.mark.parametrize("values", [[], [(0.0, math.nan)], [(1.0, 0.5)] * 3])
-    def test_few_or_no_values(self, tmp_path, values):
-        alarm_columns(tmp_path / "a.png", values)
+    @pytest.mark.parametrize(
+        ("values", "is_drawn"),
+        [([], [False, False]), ([(0.0, math.nan)], [False, True]), ([(1.0, 0.5)] * 3, [True, False])],
+    )
+    def test_few_or_no_values(self, tmp_path, values, is_drawn):
+        blue, amber, grey = alarm_columns(tmp_path / "a.png", values)
+        assert [blue.any(), grey.any()] == is_drawn
+        assert not amber.any()
 
 
 class TestPlotCompression:

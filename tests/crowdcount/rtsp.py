@@ -78,11 +78,11 @@ def send_rtsp(images, interval_s: float, stays: bool = False):
                 break
         sequence = 0
         began = time.monotonic()
-        for image in images:
+        for sent, image in enumerate(images, 1):
             for packet in _packets(image, time.monotonic() - began, sequence):
                 connection.sendall(packet)
                 sequence += 1
-            time.sleep(interval_s)
+            time.sleep(max(0.0, began + sent * interval_s - time.monotonic()))  # on a busy machine too
         if stays:
             requests.read()
         connection.close()

@@ -1,6 +1,8 @@
 """What was counted or annotated, drawn into the frames, and the footage with it as a video."""
 
 import math
+import os
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -68,14 +70,18 @@ class OverlayWriter:
             raise OutputError(f"cannot write {self.path}: expected a name ending in {' or '.join(_CODECS)}")
         self._partial = partial_path(self.path)
         self.partial_path = self._partial.__enter__()
+        self._name = os.path.abspath(self.partial_path)  # in 08:00.mp4 FFmpeg sees the protocol 08
         fourcc = cv2.VideoWriter.fourcc(*codec)
-        self._video = cv2.VideoWriter(str(self.partial_path), cv2.CAP_FFMPEG, fourcc, self.fps, self.size_wh)
         self._frames = 0
-        if not self._video.isOpened():
+        error = self._full()
+        self._video = cv2.VideoWriter(self._name, cv2.CAP_FFMPEG, fourcc, self.fps, self.size_wh)
+        if error or not self._video.isOpened():
             width, height = self.size_wh
-            error = OutputError(f"cannot write {self.path}: OpenCV encodes no {codec} of {width}x{height} at "
-                                f"{self.fps:g} frames/s; try the other of {' and '.join(_CODECS)}")
-            self.__exit__(type(error), error, None)
+            error = error or OutputError(
+                f"cannot write {self.path}: OpenCV encodes no {codec} of {width}x{height} at "
+                f"{self.fps:g} frames/s; try the other of {' and '.join(_CODECS)}")
+            cause = OutputError()  # which is told where the file went that OpenCV removed
+            self.__exit__(type(cause), cause, None)
             raise error
         self._last_bgr = np.zeros((self.size_wh[1], self.size_wh[0], 3), np.uint8)
         return self
@@ -105,28 +111,36 @@ class OverlayWriter:
         incomplete = self._incomplete() if error is None else None
         error = error or incomplete
         if not self._frames or (error is not None and not self._plays()):
-            self.partial_path.write_bytes(b"")  # of which nothing is kept
+            with suppress(FileNotFoundError):
+                os.truncate(self.partial_path, 0)  # of which nothing is kept
         self._partial.__exit__(type(error) if error else None, error, traceback)
         if incomplete:
             raise incomplete
 
     def _plays(self) -> bool:
         """Whether a frame is found in what is written: in MP4 not without its end."""
-        video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
+        video = cv2.VideoCapture(self._name, cv2.CAP_FFMPEG)
         plays = video.isOpened() and video.read()[0]
         video.release()
         return plays
+
+    def _full(self) -> OutputError | None:
+        """Why nothing more can be written, of which no encoder tells; None where more fits."""
+        try:
+            with WholeWrites(self.partial_path, "r+b") as file:
+                file.seek(0, os.SEEK_END)
+                file.reserve(_PROBE_BYTES)
+        except OSError as error:
+            return output_error(self.path, error)
+        return None
 
     def _incomplete(self) -> OutputError | None:
         """The encoder does not tell that the disk is full; but then nothing more fits, or frames lack."""
         if not self._frames:
             return OutputError(f"cannot write {self.path}: there is no frame to show; choose other frames")
-        try:
-            with WholeWrites(self.partial_path, "ab") as file:
-                file.reserve(_PROBE_BYTES)
-        except OSError as error:
-            return output_error(self.path, error)
-        video = cv2.VideoCapture(str(self.partial_path), cv2.CAP_FFMPEG)
+        if error := self._full():
+            return error
+        video = cv2.VideoCapture(self._name, cv2.CAP_FFMPEG)
         found = round(video.get(cv2.CAP_PROP_FRAME_COUNT)) if video.isOpened() else 0
         video.release()
         if found != self._frames:

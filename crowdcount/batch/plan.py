@@ -16,7 +16,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from ..errors import BatchError
-from ..storage import input_errors, is_utf8, natural, refuse_locked
+from ..storage import is_utf8, natural, read_bytes, refuse_locked
 from .catalogue import folder_name, is_result
 
 _SUFFIXES = (
@@ -25,6 +25,7 @@ _SUFFIXES = (
 )
 #: A file that is named like this is a video; anything else that is given by its name is a list of videos.
 VIDEO_SUFFIXES = frozenset(f".{name}" for name in _SUFFIXES.split())
+_MOST_LISTED = 64 << 20  # bytes of a list: a million videos
 _CODES = {"Y": "[0-9]{4}"} | dict.fromkeys("mdHMS", "[0-9]{2}")
 _TOKEN = re.compile(r"(\{camera\}|%.|\*|\?|\{|\})")
 #: A recorder's milliseconds may follow, and are left out. Four digits alone may be no time but a counter,
@@ -272,8 +273,8 @@ def _found(
         elif Path(given).suffix.lower() in VIDEO_SUFFIXES:
             yield given, given.replace(os.sep, "/")
         else:
-            with input_errors(given, BatchError):
-                content = Path(given).read_bytes()
+            advice = "give a folder, a video or a list"
+            content = read_bytes(given, _MOST_LISTED, "list of videos", advice, BatchError)
             folder = Path(given).parent if os.path.isfile(given) else Path()  # a pipe is in none
             yield from _listed(content, given, folder)
 

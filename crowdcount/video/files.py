@@ -72,6 +72,8 @@ class FileSource(VideoSource):
                     announced_fps, spacing_s = capture.get(cv2.CAP_PROP_FPS), _spacing_s(packets)
             if not is_stuck or not self._is_interlaced():
                 break
+        if own_fps is None and (count or 0) > 1 and self._is_one_packet():  # a picture, as long as the sound
+            raise VideoError(f"{name} holds sound and its cover's picture, no video; give a video")
         if announced_fps * spacing_s < 1 / _LEAST_STEPS:  # packets may be the fields of frames
             with self._video() as decoded:
                 spacing_s = _spacing_s(decoded)
@@ -117,6 +119,10 @@ class FileSource(VideoSource):
                 f"convert it with ffmpeg{other}, or copy it again if it is damaged"
             )
         return failures, stamp_s, image
+
+    def _is_one_packet(self) -> bool:
+        with self._packets() as packets:
+            return packets.grab() and not packets.grab()
 
     def _states_its_end(self) -> bool:
         """Whether the stated length is the time at the end, as in Matroska: recorders that go on to another

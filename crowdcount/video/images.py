@@ -85,9 +85,9 @@ def images_among(paths: Iterable[Path]) -> list[Path]:
 
 
 def _read_image(path: Path) -> np.ndarray | None:
-    """(H, W, 3) uint8 BGR image of a file, None if it is missing, damaged or cut off."""
+    """(H, W, 3) uint8 BGR image of a file, None if it is missing, damaged, cut off or a pipe."""
     try:
-        data = path.read_bytes()
+        data = path.read_bytes() if path.is_file() else b""
         if data.startswith(b"\xff\xd8") and _is_cut_off(data):  # OpenCV 4.10 fills what is missing with grey
             return None
         return cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR) if data else None

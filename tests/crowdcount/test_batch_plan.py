@@ -179,6 +179,9 @@ class TestInputs:
             (archive / "list").write_bytes(content)
             with pytest.raises(BatchError, match="is no list of videos: it is not text"):
                 plan_videos([str(archive / "list")])
+        os.truncate(archive / "list", 1 << 30)  # as a recording whose name tells no video
+        with pytest.raises(BatchError, match=r"is larger than any list of videos \(64 MiB\); give a folder"):
+            plan_videos([str(archive / "list")])
 
 
 class TestCameras:

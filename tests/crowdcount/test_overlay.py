@@ -1,6 +1,7 @@
 import math
 import resource
 from datetime import datetime
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -98,6 +99,16 @@ class TestOverlayWriter:
         assert frames[0].shape == (120, 160, 3)
         assert only(tmp_path) == [name]
 
+    def test_a_name_that_ffmpeg_takes_for_a_protocol(self, tmp_path, monkeypatch):
+        """It wrote over y.partial.mp4 instead, and left an empty file."""
+        monkeypatch.chdir(tmp_path)
+        Path("y.partial.mp4").write_text("precious")
+        for name in ("08:00.mp4", "file:y.mp4"):
+            self.write(name, [np.full((120, 160, 3), 20 * k, np.uint8) for k in range(3)])
+            assert len(self.frames(tmp_path / name)) == 3
+        assert only(tmp_path) == ["08:00.mp4", "file:y.mp4", "y.partial.mp4"]
+        assert Path("y.partial.mp4").read_text() == "precious"
+
     def test_pictures_now_and_then_are_a_video_that_players_show(self, tmp_path):
         with OverlayWriter(tmp_path / "a.mp4", SIZE_WH, 1 / 600) as overlay:
             overlay.write(np.zeros((120, 160, 3), np.uint8), WHOLE, None, rows(1)[0])
@@ -151,9 +162,21 @@ class TestOverlayWriter:
                                     (tmp_path / "a\udcff.mp4", SIZE_WH, "not valid UTF-8; choose another"),
                                     (tmp_path / "absent" / "a.mp4", SIZE_WH, "does not exist; create it"),
                                     (tmp_path / "a.mp4", (9000, 9000), "encodes no mp4v of 9000x9000")]:
-            with (pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$"),
+            with (pytest.raises(OutputError, match=rf"^cannot write [^\n]*{said}[^\n]*$") as raised,
                   OverlayWriter(path, size_wh, 25.0)):
                 pytest.fail("the body ran")
+            assert not getattr(raised.value, "__notes__", [])
+        assert only(tmp_path) == []
+
+    def test_a_disk_that_is_full_from_the_beginning(self, tmp_path, capfd):
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        try:
+            with pytest.raises(OutputError, match=r"^cannot write [^\n]*: file too large; choose") as raised:
+                self.write(tmp_path / "a.mp4", [np.zeros((120, 160, 3), np.uint8)])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert not getattr(raised.value, "__notes__", [])
         assert only(tmp_path) == []
 
     def test_a_frame_of_another_size_is_a_bug(self, tmp_path):

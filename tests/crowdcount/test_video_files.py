@@ -689,6 +689,28 @@ def test_video_of_undecodable_frames_is_refused(tmp_path):
         open_source(path)
 
 
+def test_the_cover_of_a_song_is_no_video(tmp_path):
+    """It was a video of one frame, cut off after some of its 470,204."""
+    av = pytest.importorskip("av")
+    sound = tmp_path / "a.mp3"
+    with av.open(str(sound), "w") as container:
+        stream = container.add_stream("mp3", rate=44100)
+        for k in range(50):
+            samples = av.AudioFrame.from_ndarray(np.zeros((1, 2304), np.int16), "s16", "stereo")
+            samples.sample_rate, samples.pts = 44100, 1152 * k
+            container.mux(stream.encode(samples))
+        container.mux(stream.encode(None))
+    with pytest.raises(VideoError, match=r"a\.mp3 cannot be read as a video"):
+        open_source(sound)
+    picture = b"\0image/jpeg\0\x03\0" + cv2.imencode(".jpg", draw(5))[1].tobytes()
+    frame = b"APIC" + len(picture).to_bytes(4) + b"\0\0" + picture
+    size = bytes(len(frame) >> shift & 127 for shift in (21, 14, 7, 0))
+    covered = tmp_path / "b.mp3"
+    covered.write_bytes(b"ID3\x03\0\0" + size + frame + sound.read_bytes())
+    with pytest.raises(VideoError, match=r"b\.mp3 holds sound and its cover's picture, no video; give a"):
+        open_source(covered)
+
+
 def test_a_codec_that_only_pyav_knows(tmp_path, monkeypatch):
     path = write_encoded(tmp_path / "a.mkv", [draw(k) for k in range(12)], "libsvtav1")
     with open_source(path) as source:

@@ -1,5 +1,6 @@
 """Still images as a source."""
 
+import os
 from pathlib import Path
 
 import cv2
@@ -66,6 +67,15 @@ def test_images_that_differ_or_fail(tmp_path):
     assert_numbered([frame for frame in frames if frame.image_bgr is not None])
     assert all(f.image_bgr.shape == (48, 64, 3) and f.image_bgr.dtype == np.uint8 for f in frames[4:])
     assert indices(sample) == [1, 4, 5][: len(sample)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_among_images_holds_up_nothing(tmp_path):
+    for number in (1, 3):
+        cv2.imwrite(str(tmp_path / f"{number}.png"), draw(number))
+    os.mkfifo(tmp_path / "2.png")
+    with open_source(tmp_path) as source:
+        assert [frame.flags for frame in source.frames()] == [(), ("undecodable",), ()]
 
 
 @pytest.mark.parametrize("progressive", [0, 1])

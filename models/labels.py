@@ -44,12 +44,17 @@ def check_labels(X: np.ndarray, y, *, all_rows: bool = False) -> np.ndarray:
     return y
 
 
-def without_slips(y: np.ndarray) -> np.ndarray:
-    """Labels (n,) but for such as 1212, typed for 12, among counts of 6 to 16.
+def are_usual(y: np.ndarray) -> np.ndarray:
+    """Which labels (n,) are no slips such as 1212, typed for 12, among counts of 6 to 16; (n,) bool.
 
     For what a fit takes as given: one of them moves the mean, and multiplies the spread, by more than people
     differ.
     """
     distances = np.abs(y - np.median(y))
     usual = np.median(distances[distances > 0]) if distances.any() else 0.0  # nobody may be the usual count
-    return y[distances <= _FARTHEST * usual]
+    return distances <= _FARTHEST * usual
+
+
+def without_slips(y: np.ndarray) -> np.ndarray:
+    """Those of labels (n,) that `are_usual`."""
+    return y[are_usual(y)]

@@ -17,6 +17,7 @@ from models import (
     mean_predictor,
     out_of_fold_each,
 )
+from models.labels import without_slips
 from models.predictor import standardised
 
 from ..model import Examples, Fullness
@@ -41,6 +42,8 @@ from .training_range import fullness
 
 #: Frames without a label beyond this number are thinned out evenly: the fit's time grows with their cube.
 MAX_UNLABELLED = 600
+#: Share of the labels' spread that pruning leaves.
+_LEAST_SPREAD = 0.25
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,27 @@ class Validated:
         """JSON-able, for a model's."""
         local = None if self.local is None else asdict(self.local)
         return {**asdict(self.setting), "averaged": self.n_averaged, "local": local}
+
+
+@dataclass(frozen=True, eq=False)
+class Learnt:
+    """A model of the setting that was chosen.
+
+    Attributes
+    ----------
+    best : Validated
+    regressor : CountRegressor
+        Fitted to all frames, by the setting itself.
+    predictor : CountPredictor
+        All that predicts: its mean with others', mixed with the cells' sum.
+    are_kept : (n_labels,) bool
+        Which labels were not pruned.
+    """
+
+    best: Validated
+    regressor: CountRegressor
+    predictor: CountPredictor
+    are_kept: np.ndarray
 
 
 class Fitting:
@@ -145,10 +169,25 @@ class Fitting:
             for setting, predictions in zip(settings, known, strict=True)
         ]
 
-    def choose(self, regressor: str = "hlr", kernel: str = "poly") -> Validated:
+    def learnt(self, regressor: str = "hlr", kernel: str = "poly") -> Learnt:
+        """The model of the setting that cross-validation chooses.
+
+        It prunes no label where pruning takes nearly all that labels differ by: of people who are there in a
+        few frames of one block, the other blocks say that they are none, and a model that has learnt so errs
+        least.
+        """
+        for may_prune in (True, False):
+            best = self.with_local(self.choose(regressor, kernel, may_prune))
+            fitted, predictor = self.predictor(best)
+            are_kept = self.removed_at(fitted) < 0
+            if self.labels[are_kept].std() >= _LEAST_SPREAD * without_slips(self.labels).std():
+                break
+        return Learnt(best, fitted, predictor, are_kept)
+
+    def choose(self, regressor: str = "hlr", kernel: str = "poly", may_prune: bool = True) -> Validated:
         """The setting of a regressor with the lowest mean absolute error, with its handicap, one of its
         `QUESTIONS` after the other; of HLR with few features, with others that are about as good and averaged
-        with it."""
+        with it. If it may not, it prunes no label."""
         questions = QUESTIONS[kernel][regressor]
         is_small = (kernel, regressor) == ("poly", "hlr") and has_few_features(self._views)
         best, judged = None, []
@@ -158,6 +197,8 @@ class Fitting:
                 if self._grid_weights is not None:
                     setting = setting.from_pixels
                 if setting.takes_unlabelled and len(self._fitted) == len(self.labelled):
+                    continue
+                if setting.n_refinements and not may_prune:
                     continue
                 if setting in [one.setting for one in judged]:  # a later question may ask it again
                     continue
@@ -245,9 +286,10 @@ class Fitting:
             outputs=fold_outputs(self._regressor(setting), rows, self.labels, self.folds),
         )
 
-    def fullness(self) -> Fullness:
-        """How full a frame looks, and what is fuller than all labelled ones."""
-        return fullness(self._features[self.labelled], self.labels, self.folds, self._grid_weights)
+    def fullness(self, chosen: np.ndarray) -> Fullness:
+        """How full a frame looks, and what is fuller than all labelled ones `chosen`, (n_labels,) bool."""
+        rows = self._features[self.labelled[chosen]]
+        return fullness(rows, self.labels[chosen], self.folds, self._grid_weights)
 
     def removed(self, regressor: CountRegressor, predictions: np.ndarray) -> tuple[RemovedLabel, ...]:
         """The labels that `fit` pruned, oddest first, with held-out predictions (n_labels,)."""

@@ -77,6 +77,8 @@ class Setting(Protocol):
         Whether the columns are weighted by how precisely each measures the count.
     by_grid : bool
         Whether the columns, measured from pixels, are weighted by `grid_weights`.
+    n_refinements : int
+        0: no label is pruned.
     handicap : float
         What its error is multiplied with where it is compared with others'.
     """
@@ -84,6 +86,7 @@ class Setting(Protocol):
     takes_unlabelled: bool = False
     by_precision: bool = False
     by_grid: bool = False
+    n_refinements: int = 0
     handicap: float = 1.0
 
     @property

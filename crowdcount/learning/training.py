@@ -16,6 +16,7 @@ from models import (
     count_metrics,
     normalised_scores,
 )
+from models.labels import are_usual
 
 from ..errors import DatasetError
 from ..model import CounterModel, given_model
@@ -268,22 +269,22 @@ def train(
     if kernel == "poly" and has_view and np.nanmin(dataset.counts[table.rows]) > 0:
         table = table.with_nobody()
     fitting = Fitting(table, dataset, _people_in_cells(table, dataset))
-    best = fitting.with_local(fitting.choose(regressor, kernel))
-    fitted, predictor = fitting.predictor(best)
-    is_kept = fitting.removed_at(fitted) < 0
+    learnt = fitting.learnt(regressor, kernel)
+    best, is_kept = learnt.best, learnt.are_kept
+    is_trusted = is_kept & are_usual(fitting.labels)  # by regressors that prune no slip, too
     kept = count_metrics(fitting.labels[is_kept], best.predictions[is_kept])
     errors = best.predictions - fitting.labels
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
     labelled = table.features[fitting.labelled]
     model = CounterModel(
-        predictor,
+        learnt.predictor,
         table.columns,
         quantile=blocked_quantile([scores[block] for block in blocks], level),
         level=level,
         usual_outside=usual_outside(labelled, fitting.folds),
-        fullness=fitting.fullness(),
-        most=most_counted(fitting.labels[is_kept], best.predictions[is_kept], fitting.folds),
+        fullness=fitting.fullness(is_trusted),
+        most=most_counted(fitting.labels[is_trusted], best.predictions[is_trusted], fitting.folds),
         edges=edge_range(labelled, table.columns),
         needs_colours=has_view and not table.recoloured[fitting.labelled].any(),
         scene=table.scene,
@@ -301,7 +302,7 @@ def train(
             **({} if directed is None else {"directions": asdict(directed.errors)}),
         },
         profile=None if profile is None else profile.predictor,
-        examples=fitting.examples(fitted, best.setting) if kernel == "rbf" else None,
+        examples=fitting.examples(learnt.regressor, best.setting) if kernel == "rbf" else None,
         directions=None if directed is None else directed.predictors,
     )
     return Training(
@@ -313,7 +314,7 @@ def train(
         setting=best.setting,
         n_averaged=best.n_averaged,
         local=best.local,
-        removed=fitting.removed(fitted, best.predictions),
+        removed=fitting.removed(learnt.regressor, best.predictions),
         kept_range=(float(fitting.labels[is_kept].min()), float(fitting.labels[is_kept].max())),
         is_local=len(datasets) == 1 and lie_in_one_stretch(dataset, table.rows[fitting.labelled]),
         seconds=time.perf_counter() - began,
@@ -330,11 +331,11 @@ def _fit_directions(dataset: Dataset, table: FeatureTable) -> DirectionsFit:
     for one, people in zip(table.directed, by_direction(dataset, table.scene, table.rate), strict=True):
         check_labels(people.counts[one.rows], MIN_LABELS, people.name)
         fitting = Fitting(one, people, _people_in_cells(one, people))
-        best = fitting.with_local(fitting.choose())
-        predictors.append(fitting.predictor(best)[1])
+        learnt = fitting.learnt()
+        predictors.append(learnt.predictor)
         labels.append(people.counts[one.rows])
         predictions.append(np.full(len(one.rows), np.nan))
-        predictions[-1][fitting.labelled] = best.predictions
+        predictions[-1][fitting.labelled] = learnt.best.predictions
     return DirectionsFit(tuple(predictors), DirectionErrors.of(np.array(labels), np.array(predictions)))
 
 

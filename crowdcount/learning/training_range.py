@@ -34,16 +34,16 @@ def fullness(
     Single columns of fuller frames may well lie in their range, and a model that has seen 4 to 8 people takes
     15 for 9: the sum over all columns tells them, each weighted by its correlation with the labels
     (docs/decisions/2026-11-26-fullness.md). Few frames of a held-out block exceed the fullest of the others
-    by more than the margin allows for.
+    by more than the margin allows for; of fewer labels than blocks, none does.
 
     Source: H. Wold, "Soft modelling by latent variables", 1975: the first weight vector of PLS1.
     """
     excess = []
-    for train, test in folds.split(rows):
+    for train, test in folds.split(rows) if len(rows) >= folds.n_splits else ():
         weights = _weights(rows[train], labels[train], column_weights)
         taught = rows[train] @ weights
         excess.append((rows[test] @ weights - taught.max()) / (np.ptp(taught) or 1.0))
-    margin = max(_ROUNDING, np.quantile(np.concatenate(excess), USUAL_SHARE))
+    margin = max(_ROUNDING, np.quantile(np.concatenate(excess), USUAL_SHARE)) if excess else _ROUNDING
     weights = _weights(rows, labels, column_weights)
     values = rows @ weights
     return Fullness(weights, float(values.max() + margin * np.ptp(values)))

@@ -207,6 +207,22 @@ class TestTrain:
         )
         rows = linear.features[150:]
         np.testing.assert_allclose(other.predict(rows), model.predict(rows), atol=0.3)
+        assert other.most == pytest.approx(model.most, abs=1)
+        alike = np.corrcoef(other.fullness.weights, model.fullness.weights)[0, 1]
+        assert alike > 0.99  # the slip alone had told what looks full
+
+    def test_people_who_are_seldom_there_stay_in_a_model(self, monkeypatch):
+        """Their correct labels were pruned to the last, as other blocks know of nobody: it counted no one."""
+        rng = np.random.default_rng(1)
+        counts = np.zeros(80)
+        counts[42:45] = [1, 2, 1]
+        features = counts[:, None] * rng.uniform(0.5, 2, 6) + rng.normal(0, 1, (80, 6))
+        training = train(table(counts, features))
+        assert training.kept_range == (0, 2)
+        assert training.model.predict(features[42:45]).sum() > 3
+
+        monkeypatch.setattr("crowdcount.learning.fitting._LEAST_SPREAD", 0.0)
+        assert train(table(counts, features)).kept_range == (0, 0)  # what cross-validation alone would choose
 
     def test_of_few_features_good_settings_are_averaged_and_columns_weighted(self, tmp_path):
         """One column follows the count; each of the others did so a little, in one block and then another."""

@@ -1,5 +1,6 @@
 """From frames to features: resizing to the working size, foreground, and the three views."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,9 @@ _CLOSING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 5))
 #: width and height of a closing, in shares of the height at which the model sees people, even where they are
 #: smaller in the frames (docs/decisions/2026-11-22-any-scene.md).
 _JOINING = (0.125, 0.45)
+#: How many times frames are enlarged at the most, and to how many pixels, in which people are smaller than
+#: those that a model for any scene has learnt from.
+_MOST_ENLARGED, _ENLARGED_PIXELS = 3.0, 1e6
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 
@@ -96,19 +100,20 @@ class Measurement:
     least_contrast: float = 0.0
 
 
-def working_size(scene: Scene, person_height: float = PERSON_HEIGHT) -> tuple[int, int]:
+def working_size(scene: Scene, person_height: float = PERSON_HEIGHT, may_enlarge=False) -> tuple[int, int]:
     """Width and height at which a scene's frames are measured.
 
-    The scale makes a person typical of the scene `person_height` pixels tall; frames are not enlarged, but
-    to 32 pixels to a side. Typical is the median over the region of interest, each place weighted by how many
-    people it could hold.
+    The scale makes a person typical of the scene `person_height` pixels tall. Frames are enlarged to 32
+    pixels to a side, and beyond where they may be, up to `_MOST_ENLARGED` times and `_ENLARGED_PIXELS`.
+    Typical is the median over the region of interest, each place weighted by how many people it could hold.
     """
     heights = scene.person_height[scene.roi].astype(np.float64)
     order = np.argsort(heights)
     room = np.cumsum(1.0 / heights[order] ** 2)
     typical = heights[order[np.searchsorted(room, room[-1] / 2)]]
-    scale = min(1.0, person_height / typical)
     width, height = scene.size_wh
+    most = min(_MOST_ENLARGED, math.sqrt(_ENLARGED_PIXELS / (width * height))) if may_enlarge else 1.0
+    scale = min(max(1.0, most), person_height / typical)
     return max(32, round(width * scale)), max(32, round(height * scale))
 
 
@@ -153,7 +158,7 @@ class Pipeline:
     ):
         usual = LOW_RATE_PERSON_HEIGHT if rate < LOW_RATE_FPS else PERSON_HEIGHT
         self.person_height = person_height or usual
-        self.size_wh = working_size(scene, self.person_height)
+        self.size_wh = working_size(scene, self.person_height, may_enlarge=by_blob)
         small = scene.resized(self.size_wh)
         self.geometry = Geometry.of_grids(small.person_height, small.roi, grids)
         names = []

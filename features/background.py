@@ -319,6 +319,8 @@ class MedianBackground:
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
         is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black, self._is_grey)
         mask.ravel()[changed] = ~is_shade
+        if self._steadier is not None:
+            self._steadier.cut(mask)  # people would be seen to come through the picture's edge
         if self._standing is not None:
             mask[self._standing] = 1
         return mask, frame_bgr

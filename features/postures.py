@@ -7,7 +7,7 @@ frames in between show the scene as it is.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import cv2
 import numpy as np
@@ -24,6 +24,9 @@ _JOINING = 0.15, 0.2
 #: Outlines of one or two people, or what is seen of them: heights, width and areas in person heights, and the
 #: least width over height; slimmer are poles in a view that shifts.
 HEIGHTS, WIDTH, AREAS, SLIM = (0.3, 1.6), 1.3, (0.05, 0.9), 0.2
+#: What outlines people of twice as many pixels and more is joined in squares of two pixels, four and so on: a
+#: closing takes as long as its element is large, and some people may fill the picture.
+_CLOSED_AT = 64
 #: How far its edge reaches into an outline, person heights.
 _EDGE = 0.06
 #: What is added to sway, to that at the edge and inside, and to differences in grey levels before logarithms.
@@ -123,17 +126,31 @@ def outlines(
     sizes = np.round(2 * np.log2(person_height)).astype(int)  # alike by a factor of the root of two
     joined = np.zeros(pixels.shape, np.uint8)
     for size in np.unique(sizes[pixels]):
-        element_wh = [2 * round(share * 2 ** (size / 2) / 2) + 1 for share in joining]
-        element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
-        margin = max(element_wh)
-        padded = cv2.copyMakeBorder(pixels.view(np.uint8), *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
-        closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
-        joined |= closed * (sizes == size)
+        tall, is_size = 2 ** (size / 2), sizes == size
+        step = 2 ** max(0, int(np.log2(tall / _CLOSED_AT)))
+        element_wh = [2 * round(share * tall / step / 2) + 1 for share in joining]
+        reach = step * max(element_wh)
+        rows = np.flatnonzero(is_size.any(axis=1))
+        band = slice(max(0, rows[0] - reach), rows[-1] + 1 + reach)
+        joined[band] |= _closed(pixels[band], element_wh, step) * is_size[band]
     n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(joined)
     for label in range(1, n_labels):
         left, top, width, height, _ = stats[label]
         box = slice(top, top + height), slice(left, left + width)
         yield box, labels[box] == label, float(person_height[top + height // 2, left + width // 2])
+
+
+def _closed(pixels: np.ndarray, element_wh: Sequence[int], step: int) -> np.ndarray:
+    """Pixels (H, W) bool closed by an ellipse of squares of `step` pixels, any of which counts; uint8."""
+    height, width = pixels.shape
+    squares = pixels.view(np.uint8)
+    if step > 1:
+        squares = cv2.dilate(squares, np.ones((step, step), np.uint8), anchor=(0, 0))[::step, ::step]
+    margin = max(element_wh)
+    padded = cv2.copyMakeBorder(squares, *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
+    element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
+    closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
+    return closed.repeat(step, axis=0).repeat(step, axis=1)[:height, :width] if step > 1 else closed
 
 
 def quantities(

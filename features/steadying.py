@@ -64,6 +64,14 @@ class Steadier:
         """A mask (H, W) bool of the frame that was steadied last, where it is in that as it was."""
         return _shifted(mask.view(np.uint8), -self._last).view(bool)
 
+    def cut(self, mask: np.ndarray) -> None:
+        """Set a mask (H, W) to 0, in place, where the frame that was steadied last repeats its edge; by whole
+        pixels."""
+        height, width = mask.shape
+        x, y = np.trunc(self._last).astype(int)
+        mask[: max(0, -y)] = mask[height - max(0, y) :] = 0
+        mask[:, : max(0, -x)] = mask[:, width - max(0, x) :] = 0
+
     def _see(self, scene) -> None:
         self._scene = scene
         corners = cv2.goodFeaturesToTrack(scene, _N_CORNERS, 0.02, _APART)

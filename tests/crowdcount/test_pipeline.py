@@ -70,6 +70,14 @@ class TestWorkingSize:
     def test_never_enlarges(self, person_height):
         assert working_size(level_scene(person_height)) == (640, 480)
 
+    def test_enlarges_where_it_may(self):
+        """Three times at the most, and to a million pixels."""
+        assert working_size(level_scene(15.0), 18.0, may_enlarge=True) == (768, 576)
+        assert working_size(level_scene(8.0), 18.0, may_enlarge=True) == (1155, 866)
+        small = scene_from((64, 48), None, [(32, 10, 4.0), (32, 40, 4.0)])
+        assert working_size(small, 18.0, may_enlarge=True) == (192, 144)
+        assert working_size(level_scene(36.0), 18.0, may_enlarge=True) == (320, 240)
+
     def test_is_never_tiny(self):
         assert working_size(level_scene(5000.0)) == (32, 32)
 

@@ -867,6 +867,22 @@ class TestEvaluate:
                 evaluate(dataset, model)
             assert "\n" not in str(caught.value)
 
+    def test_the_bundled_model_counts_people_of_nine_pixels(self, data_dir, tmp_path):
+        """It counted 4.5 of 6.0, and 2.0 where they are six pixels tall, in narrow intervals."""
+        source = cv2.VideoCapture(str(data_dir / "pets2009" / "vtest.avi"))
+        small = cv2.VideoWriter(str(tmp_path / "a.avi"), cv2.VideoWriter.fourcc(*"FFV1"), 10, (77, 58))
+        for _ in range(400):
+            small.write(cv2.resize(source.read()[1], (77, 58), interpolation=cv2.INTER_AREA))
+        small.release()
+        labels = load_dataset(
+            data_dir / "pets2009" / "vtest.avi",
+            mot=data_dir / "pets2009" / "PETS09-S2L1_gt_001-400.txt",
+            annotated="1-400",
+        ).counts[:400]
+        with open_counting(tmp_path / "a.avi") as counting:
+            counts = [item.row.count for item in counting.frames(images=False)]
+        assert np.abs(counts - labels).mean() < 1.1
+
     def test_the_bundled_model_counts_whom_an_eye_sees(self, data_dir):
         """The ground truth of this clip leaves people out."""
         by_eye = Path(benchmarks.__file__).with_name("vtest.by-eye.csv")

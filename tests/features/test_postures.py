@@ -195,6 +195,25 @@ def test_outlines_have_the_height_of_a_person_there():
     assert outline.all()
 
 
+@pytest.mark.parametrize("tall", [32.0, 64.0, 128.0, 512.0])
+def test_outlines_of_near_people_are_joined_in_squares(tall):
+    """As by a closing pixel by pixel, which takes minutes where people fill the picture."""
+    rng = np.random.default_rng(0)
+    pixels = np.zeros((400, 500), bool)
+    for x, y in rng.integers((60, 100), (400, 300), (8, 2)):
+        axes = int(0.04 * tall), int(0.1 * tall)
+        cv2.ellipse(pixels.view(np.uint8), (int(x), int(y)), axes, 0, 0, 360, 1, 3)
+    element = cv2.getStructuringElement(
+        cv2.MORPH_ELLIPSE, [2 * round(share * tall / 2) + 1 for share in (0.15, 0.2)]
+    )
+    padded = cv2.copyMakeBorder(pixels.view(np.uint8), *[200] * 4, cv2.BORDER_CONSTANT, value=0)
+    plain = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[200:-200, 200:-200].astype(bool)
+    joined = np.zeros_like(plain)
+    for box, outline, _ in outlines(pixels, np.full(pixels.shape, tall, np.float32), (0.15, 0.2)):
+        joined[box] |= outline
+    assert (plain & joined).sum() >= (0.8 if tall > 64 else 1) * (plain | joined).sum()
+
+
 def test_outlines_are_joined_as_far_as_the_height_of_a_person_there():
     pixels = np.zeros((HEIGHT, WIDTH), bool)
     pixels[[20, 25, 80, 85], 50:56] = True

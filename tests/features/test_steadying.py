@@ -84,14 +84,15 @@ def test_where_nothing_tells_the_shift_frames_stay_the_same():
     np.testing.assert_array_equal(swaying.steady(frames[0]), frames[0])
 
 
-@pytest.mark.parametrize("by", [1.0, 3.0])
+@pytest.mark.parametrize("by", [1.0, 3.0, 5.0])
 def test_nothing_is_foreground_but_people(by):
+    """Nor is the repeated edge of the picture, which had an overlap of .84 and .73."""
     frames, masks = footage(sway(120, by))
     segmenter = Segmenter(RATE, ROI, any_scene=True)
     segmenter.learn(frames[::2])
     found = [segmenter.apply(frame) for frame in frames]
     assert {item.flags for item in found} == {()}
-    assert np.mean([overlap(item.mask, mask) for item, mask in zip(found, masks, strict=True)]) > 0.75
+    assert np.mean([overlap(item.mask, mask) for item, mask in zip(found, masks, strict=True)]) > 0.87
 
 
 def test_a_mask_is_drawn_where_people_are_in_the_frame():

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -35,8 +36,14 @@ _COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
 _LEAST_CONTRAST = 3
 #: The longest title, of all footage; night at its beginning takes longer.
 _TITLE = 1 / 8
-#: One pixel of so many tells whether a frame has colours.
+#: One pixel of so many tells whether a frame has colours, is repeated, or how bright it is.
 _STRIDE = 17
+#: Frames are of one light whose mean brightness differs by less than this factor; of others where, besides,
+#: so much more of the picture is saturated.
+_ONE_LIGHT, _SATURATED_SHARE = 1.2, 0.1
+#: A frame is repeated if none of these pixels differs, where noise lets so many of them differ elsewhere. Of
+#: a frozen feed more than such a share of the frames is one; so many others are enough to learn from.
+_NOISY_SHARE, _FROZEN_SHARE, _FEWEST = 0.1, 0.25, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,6 +321,42 @@ def coloured_alike(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     is_other = [_is_recoloured(share, shares[0]) for share in shares]
     is_behind_title = 2 * sum(is_other) > len(shares) and is_other.index(True) < _TITLE * len(shares)
     return [frame for frame, other in zip(frames_bgr, is_other, strict=True) if other == is_behind_title]
+
+
+def telling(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Those of images (H, W, 3) uint8, in the order of time, that tell together what a scene looks like: they
+    are `showing_something`, `unrepeated`, `coloured_alike` and `in_one_light`."""
+    return in_one_light(coloured_alike(unrepeated(showing_something(images_bgr))))
+
+
+def unrepeated(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
+    """Frames (H, W, 3) uint8 without those that repeat the one before, of a feed that is frozen for long: who
+    was there then would be the scene. All where camera or encoder leaves no noise, as an empty yard is the
+    same for long, and where few differ."""
+    sampled = [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
+    changes = np.array([1.0, *(np.mean(one != other) for one, other in pairwise(sampled))])
+    new = np.flatnonzero(changes)
+    longest = np.diff(new, append=len(frames_bgr)).max(initial=0)
+    is_frozen = longest > _FROZEN_SHARE * len(frames_bgr) and np.median(changes[new]) >= _NOISY_SHARE
+    return [frames_bgr[k] for k in new] if is_frozen and len(new) >= _FEWEST else frames_bgr
+
+
+def in_one_light(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
+    """Those of frames (H, W, 3) uint8 that are as bright as the darker middle one, where these are half or
+    more of them and much less is saturated in them than in the others, or much more: a lamp went on. That
+    cannot be evened out, and the median of both is of neither."""
+    if not frames_bgr:
+        return frames_bgr
+    sampled = [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
+    brightness = np.array([pixels.mean() for pixels in sampled]) + 1
+    factors = brightness / np.sort(brightness)[(len(brightness) - 1) // 2]
+    is_near = np.abs(np.log(factors)) < math.log(_ONE_LIGHT)
+    if 2 * np.count_nonzero(is_near) < len(is_near) or is_near.all():
+        return frames_bgr
+    saturated = np.array([np.mean(pixels.max(axis=1) >= SATURATED) for pixels in sampled])
+    if abs(np.median(saturated[is_near]) - np.median(saturated[~is_near])) < _SATURATED_SHARE:
+        return frames_bgr
+    return [frame for frame, near in zip(frames_bgr, is_near, strict=True) if near]
 
 
 def are_grey(frames_bgr: Sequence[np.ndarray]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from features.camera import showing_one_view
 from features.images import resized
-from features.light import coloured_alike, showing_something
+from features.light import telling
 from features.perspective import estimate_height_line
 from features.steadying import Steadier
 
@@ -62,8 +62,7 @@ def estimate_scene(
         When the frames are not all of one size, in three colours and uint8.
     """
     scene = scene_from(size_wh, polygons)
-    shown = showing_something(for_estimation(frame) for frame in _checked(frames_bgr))
-    frames = showing_one_view(coloured_alike(shown))
+    frames = showing_one_view(telling(for_estimation(frame) for frame in _checked(frames_bgr)))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     steadier = Steadier(frames)

@@ -4,7 +4,17 @@ import cv2
 import numpy as np
 import pytest
 
-from features.light import COLUMNS, ROWS, Light, LightMeter, coloured_alike, showing_something
+from features.light import (
+    COLUMNS,
+    ROWS,
+    Light,
+    LightMeter,
+    coloured_alike,
+    in_one_light,
+    showing_something,
+    telling,
+    unrepeated,
+)
 
 WIDTH, HEIGHT = 160, 120
 
@@ -240,3 +250,42 @@ def test_frames_coloured_alike_are_the_first_but_behind_a_title(n_first, n_behin
     for first, other in ((grey, coloured), (coloured, grey)):
         found = coloured_alike([first] * n_first + [other] * (40 - n_first - n_behind) + [first] * n_behind)
         assert {id(frame) for frame in found} == {id(first if kept == "first" else other)}
+
+
+def noisy(n, level=100.0, seed=0):
+    """Frames of a floor in the noise of a camera."""
+    return [*np.random.default_rng(seed).normal(level, 4, (n, 48, 64, 3)).clip(0, 255).astype(np.uint8)]
+
+
+def test_what_a_frozen_feed_repeats_is_left_out():
+    frames = noisy(30)
+    assert list(map(id, unrepeated([*frames, *frames[-1:] * 30]))) == list(map(id, frames))
+    assert len(telling([*frames, *frames[-1:] * 30])) == 30
+    few = [*frames[:7], *frames[6:7] * 30]
+    assert unrepeated(few) is few
+
+
+def test_of_footage_without_noise_nothing_is_left_out():
+    """Whole minutes of an empty yard are alike where the encoder writes down nothing but what moves."""
+    empty = np.full((48, 64, 3), 100, np.uint8)
+    crossing = [empty.copy() for _ in range(10)]
+    for k, frame in enumerate(crossing):
+        frame[20:30, 5 * k : 5 * k + 4] = 30
+    frames = [*[empty] * 40, *crossing]
+    assert unrepeated(frames) is frames
+    assert unrepeated([empty] * 40) == [empty] * 40
+
+
+@pytest.mark.parametrize("n_dark", [30, 36])
+def test_frames_of_the_light_that_is_most_are_taken_where_the_other_saturates(n_dark):
+    dark = noisy(n_dark, 140.0)
+    bright = [cv2.convertScaleAbs(frame, alpha=1.9) for frame in noisy(60 - n_dark, 140.0, 1)]
+    assert list(map(id, in_one_light([*dark, *bright]))) == list(map(id, dark))
+    assert list(map(id, in_one_light([*bright, *dark]))) == list(map(id, dark))
+
+
+def test_light_that_can_be_evened_out_and_a_dusk_are_taken_whole():
+    frames = [*noisy(30, 60.0), *noisy(30, 110.0)]
+    assert in_one_light(frames) is frames
+    dusk = [cv2.convertScaleAbs(frame, alpha=2 - k / 30) for k, frame in enumerate(noisy(60, 150.0))]
+    assert in_one_light(dusk) is dusk

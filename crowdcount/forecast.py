@@ -383,10 +383,11 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
                            "count the same hours of each period, or choose fewer --steps")  # fmt: skip
     if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
         if (usual_s := float(np.median(spacings_s))) > step_s:
-            fit = max(2, int(period_s / usual_s))
+            fit = int(period_s / usual_s)
+            fewer = f"--steps {fit}, or " if 2 <= fit < steps else ""
             raise DatasetError(
                 f"the counts are {length_text(usual_s)} apart, too far for {steps} steps in "
-                f"{length_text(period_s)}; choose --steps {fit}, or a longer --period"
+                f"{length_text(period_s)}; choose {fewer}a longer --period"
             )
         raise DatasetError(f"the last period has counts in only {observed:.0%} of the {is_open.sum()} steps "
                            "in which most periods have some; count what is missing, or give counts up to an "

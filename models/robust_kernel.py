@@ -48,7 +48,8 @@ class RobustKernelRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,)
-        alpha; its sum is 0. Beyond the switch |alpha| = switch / lam; zero within the tube.
+        alpha; its sum is 0. Beyond the switch |alpha| = switch / lam; zero within the tube. Where the kernel
+        matrix is singular, other alpha may stand for the same f, of which that is not true.
     intercept_ : float
         b.
     optimality_ : float

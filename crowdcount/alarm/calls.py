@@ -1,6 +1,7 @@
 """What operators said of footage: too crowded or fine, of single frames or of stretches, or of a share."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def read_calls(path: str | Path) -> list[Statement]:
     if not has_place or not (voting or "share" in small) or len(set(small)) < len(small):
         raise DatasetError(
             f"{path}, line 1: expected the columns frame, or start and end, and call, share, or one for "
-            f"each operator, each once, found {','.join(header)[:80]!r}; add a header"
+            f"each operator, each once, found {','.join(header)[:80]!r}; add what is missing"
         )
     statements = []
     for line, cells in rows:
@@ -128,14 +129,19 @@ def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position]:
     if bool(frame) == bool(start or end) or bool(start) != bool(end):
         raise DatasetError(f"{where}: expected a frame, or a start and an end; correct it")
     try:
-        first = parse_position(frame or start)
+        first = _position(frame or start)
         if not frame:
-            return first, parse_position(end)
+            return first, _position(end)
         if first.frame is None:
             raise DatasetError(f"{where}: expected a frame number from 0, found {frame[:40]!r}; correct it")
         return first, Position(frame=first.frame + 1)
     except VideoError as error:
         raise DatasetError(f"{where}: {error}; correct it") from error
+
+
+def _position(text: str) -> Position:
+    """As `parse_position`, a frame's number also as pandas writes it in a column that has gaps: 12.0."""
+    return parse_position(re.sub(r"(?<=[0-9])\.0*$", "", text))
 
 
 def _share(text: str, where: str) -> float:

@@ -311,7 +311,11 @@ def _known_mean(*values: float) -> float:
 
 
 def _in_one_block(confidence: np.ndarray, folds: BlockedKFold) -> bool:
-    return any(np.ptp(confidence[others]) == 0 for others, _ in folds.split(confidence))
+    """Whether all that is rather too crowded, or rather fine, lies in one of the blocks."""
+    sides = confidence > 0.5, confidence < 0.5
+    return any(
+        side.any() and not side[others].any() for others, _ in folds.split(confidence) for side in sides
+    )
 
 
 def _taken(calls: Calls) -> np.ndarray:

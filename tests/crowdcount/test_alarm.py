@@ -174,6 +174,12 @@ def test_times_as_files_of_counts_round_them_are_those_of_their_frames(tmp_path)
         np.testing.assert_array_equal(calls.votes, np.where(np.arange(10) == k, 1.0, np.nan))
 
 
+def test_frames_as_pandas_writes_them_in_a_column_with_gaps(tmp_path):
+    statements = read_calls(write(tmp_path / "a.csv", "frame,start,end,call\n5.0,,,fine\n,6.0,8.0,crowded\n"))
+    places = [(one.start, one.end) for one in statements]
+    assert places == [tuple(Position(frame=k) for k in pair) for pair in ((5, 6), (6, 8))]
+
+
 @pytest.mark.parametrize("place", ["2,,", ",0.2s,0.3s"])
 def test_calls_of_what_is_before_the_first_frame_are_named(tmp_path, place):
     """They are no calls of the last frame."""
@@ -327,6 +333,15 @@ def test_crowded_calls_of_one_stretch_are_told(tmp_path, table):
     assert training.missed == 1.0
     assert training.one_block
     assert "it says little" in alarm_report(training, "a.npz")[3]
+
+
+def test_calls_that_operators_contest_are_on_neither_side(tmp_path, table):
+    """Crowded are those of one stretch alone, though half of the others are not quite fine."""
+    path, level = table
+    rows = [f"{k},fine,{('fine', 'crowded')[k % 2]}\n" for k in np.flatnonzero(level < 0)[::3]]
+    rows += [f"{k},crowded,crowded\n" for k in np.flatnonzero(level > 0)[:4]]
+    training = train_alarm(str(path), write(tmp_path / "calls.csv", "frame,anna,ben\n" + "".join(rows)))
+    assert training.one_block
 
 
 def test_a_rush_of_seconds_among_minutes_is_learnt(tmp_path):

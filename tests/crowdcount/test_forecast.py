@@ -449,6 +449,9 @@ def test_wrong_files_are_named(tmp_path):
     sparse = load_series([write(tmp_path / "sparse.csv", WAVE[:20], step_s=DAY_S / 2)])
     with pytest.raises(DatasetError, match=r"12 h apart, too far for 48 steps in 1 d; choose --steps 2"):
         forecast(sparse)
+    minutes = series_of([np.ones(600)], step_s=60.0)
+    with pytest.raises(DatasetError, match=r"1 min apart, too far for 4 steps in 1 min; choose a longer --p"):
+        forecast(minutes, 60.0, 4)
     day = series_of([np.ones(86_400)], step_s=1.0)
     with pytest.raises(DatasetError, match=r"at most 5,000 periods of 1 s, found 1 d of them"):
         forecast(day, period_s=1.0, steps=2)

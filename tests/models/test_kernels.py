@@ -48,6 +48,13 @@ def test_a_short_support_stays_what_is_evaluated():
     assert Expansion(np.arange(4), kernel, RIGHT[:3], np.ones(3)).form is not None
 
 
+@pytest.mark.parametrize("name", ["poly", "rbf", "laplacian", "sigmoid", "cosine", "linear", "chi2"])
+def test_no_rows_have_no_values(name):
+    kernel = Kernel.resolve(name, None, 4)
+    assert kernel.matrix(LEFT, RIGHT[:0]).shape == (len(LEFT), 0)
+    assert kernel.matrix(LEFT[:0], RIGHT).shape == (0, len(RIGHT))
+
+
 def test_defaults_are_those_of_scikit_learn():
     for name in ("poly", "rbf", "laplacian", "sigmoid", "cosine", "linear"):
         kernel = Kernel.resolve(name, None, 4)

@@ -21,7 +21,15 @@ from .background import (
 )
 from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
 from .images import median_of
-from .light import Light, LightMeter, shows_nothing, telling, unevenness
+from .light import (
+    Light,
+    LightMeter,
+    coloured_alike,
+    showing_something,
+    shows_nothing,
+    telling,
+    unevenness,
+)
 from .rain import RainWatch
 
 #: Changed share of the scene beyond which the light has changed, not the people moved.
@@ -179,16 +187,17 @@ class Segmenter:
         Parameters
         ----------
         frames_bgr : sequence of (H, W, 3) uint8 arrays, at least one
-            Those are taken that are `telling`: of one light, not black, not repeated. Of more than
-            `LEARNING_FRAMES`, every second, third, … is used.
+            Those are taken that are `telling`: of one light, not black, not repeated; of one moment all that
+            are `coloured_alike`. Of more than `LEARNING_FRAMES`, every second, third, … is used.
         length_s : float
             Seconds of footage that they are spread over, 0 where unknown; see `MedianBackground.learn`.
         for_now : bool
             They are of one moment, see there too, and as a camera in its place would show them.
         """
-        frames_bgr = telling(frames_bgr)
-        if not for_now:
-            frames_bgr = showing_one_view(frames_bgr)
+        if for_now:
+            frames_bgr = coloured_alike(showing_something(frames_bgr))
+        else:
+            frames_bgr = showing_one_view(telling(frames_bgr))
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         if self._watch is not None and self.empty is None and not for_now:
             frames_bgr = self._in_known_view(frames_bgr)

@@ -37,7 +37,7 @@ from crowdcount.batch.worker import Limits, Outcome, Worker, _answer
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.results import FrameCount
-from crowdcount.scene import load_scene
+from crowdcount.scene import load_scene, scene_from
 from tests.crowdcount.numbered_frames import blank
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -174,9 +174,10 @@ class TestResults:
         path.parent.mkdir()
         video = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"MJPG"), 0.5, (80, 60))
         rng = np.random.default_rng(0)
+        floor = cv2.GaussianBlur(rng.normal(90, 60, (60, 80, 3)), (5, 5), 0)
         for k in range(120):
             if k <= 30 or k > 110:
-                image = np.clip(rng.normal(90, 10, (60, 80, 3)), 0, 255).astype(np.uint8)
+                image = np.clip(floor + rng.normal(0, 3, floor.shape), 0, 255).astype(np.uint8)
             video.write(image)
         video.release()
         whole = [";".join(row.flags) for row in counts(path, archive)]
@@ -216,7 +217,8 @@ class TestResults:
             video.release()
         engine = LocalEngine(1)
         peaks = _Peaks(engine)
-        options = Options(f"{archive}/model.npz", f"{archive}/scene.json")
+        scene_from((80, 60), None, [(40, 10, 18.0), (40, 50, 18.0)]).save(tmp_path / "scene.json")
+        options = Options(f"{archive}/model.npz", f"{tmp_path}/scene.json")  # in which nothing is enlarged
         run_batch(plan_videos([str(tmp_path)]), tmp_path / "out", engine, options, peaks)
         short, long = peaks.mib
         assert long - short < 14

@@ -218,6 +218,7 @@ class TestCount:
         assert code == 0
         rows = read_counts("shots.counts.csv")
         assert ["learning" in row.flags for row in rows] == 2 * [not is_known]
+        assert [math.isnan(row.high) for row in rows] == 2 * [not is_known]  # nothing is known then
         assert ("frames flagged: learning 2" in stderr) != is_known
         assert ("the empty scene cannot be told from people" in stderr) != is_known
         assert "2 frames as stated" in stderr

@@ -614,6 +614,9 @@ def forecast_report(made: Forecast, written: Sequence[str]) -> list[str]:
         f"mean absolute error in the back-test on {plural(made.n_tested, 'period')}:",
         *(f"  {name:22s} {error:8.3f}" for name, error in made.errors.items()),
     ]
+    best = min(made.errors, key=made.errors.get)
+    if round(made.errors[best], 3) < round(made.errors["forecast"], 3):  # as it is told
+        lines.append(f"the {best} was nearer than the forecast there: count more before you rely on it")
     if n_unknown := len(made.counts) - len(known):
         lines.append(f"not forecast: {plural(n_unknown, 'step')} in which most periods have no counts")
     lines += [

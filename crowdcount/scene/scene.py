@@ -22,6 +22,7 @@ from .shapes import (
     HeightLine,
     Polygon,
     axis_text,
+    corner_beyond,
     line_through,
     map_of,
     mask_of,
@@ -201,6 +202,12 @@ class Scene:
             f"{near:.0f} with it at its bottom (row {rows[-1]}) ({self.height_origin}, reliability "
             f"{self.height_reliability:.2f})",
         ]
+        if self.polygons is not None and (beyond := corner_beyond(self.polygons, self.size_wh)) is not None:
+            x, y = beyond
+            lines.append(
+                f"a corner of the region, {x:g},{y:g}, lies outside of the frames: were they of another size "
+                "when it was drawn?"
+            )
         if self.axis is not None:
             lines.append(f"right-moving: along the axis {axis_text(self.axis)} (given)")
         if self.has_doubtful_heights:

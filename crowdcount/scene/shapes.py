@@ -14,6 +14,8 @@ from ..errors import SceneError
 MAX_SIDE, MAX_PIXELS = 16384, 1 << 26
 #: Of a corner, which may lie outside of the frame.
 MAX_COORDINATE = 2 * MAX_SIDE
+#: Share of the frame's size by which corners may lie outside of it, to take in its edge.
+_OVER_THE_EDGE = 0.1
 
 Polygon = tuple[tuple[float, float], ...]
 #: From where to where, pixels.
@@ -67,6 +69,15 @@ def region_of(polygons, size_wh) -> np.ndarray:
     if not mask.any():
         raise SceneError(f"the ROI lies outside the {size_wh[0]}x{size_wh[1]} frame; draw it inside")
     return mask
+
+
+def corner_beyond(polygons, size_wh: tuple[int, int]) -> tuple[float, float] | None:
+    """The corner that lies farthest outside of frames of that size, if by more than who draws on them goes
+    over their edge; None without one."""
+    points = np.concatenate([np.array(polygon, np.float64).reshape(-1, 2) for polygon in polygons])
+    last = np.array(size_wh) - 1.0
+    by = (np.maximum(-points, points - last) / size_wh).max(axis=1)
+    return tuple(points[by.argmax()]) if by.max() > _OVER_THE_EDGE else None
 
 
 def _crosses_itself(points: np.ndarray) -> bool:

@@ -94,7 +94,8 @@ class LiveSource(VideoSource):
             if self._is_camera:
                 raise VideoError(f"{self._name} cannot be opened; check its number and that it is not in use")
             problem = "did not answer in time" if waited_s >= self._timeout_s else "cannot be read as a video"
-            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); check the address and the sender")
+            check = "check the address, with user name and password, and the sender"
+            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); {check}")
         fps = self._device.fps()
         count = None if self._is_camera else self._device.frame_count()
         self._is_recorded = count is not None
@@ -105,7 +106,10 @@ class LiveSource(VideoSource):
         self._begun = [None] * failures + [first_s]  # arrivals that were awaited already …
         self._kept = deque([image])  # … and their images
         if image is None:
-            raise VideoError(f"{self._name} answers, but sends no frame that decodes; check its settings")
+            raise VideoError(
+                f"{self._name} answers, but sends no stream that decodes; check its settings, or fetch a "
+                "single picture or a file first, and count that"
+            )
         kind = "camera" if self._is_camera else "stream"
         opened = None if self._is_recorded else self._opened
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)

@@ -350,6 +350,15 @@ def test_counts_are_drawn_though_not_every_step_has_some(tmp_path):
     assert 0.1 * area < bars < 0.9 * area
 
 
+def test_a_naive_forecast_that_was_nearer_is_told():
+    made = forecast(series_of(np.tile(WAVE, (6, 1))), steps=24)
+    assert "was nearer" not in "\n".join(forecast_report(made, []))
+    worse = replace(made, errors=dict.fromkeys(made.errors, 9.0) | {"last value": 2.0})
+    assert "the last value was nearer than the forecast there: count more" in "\n".join(
+        forecast_report(worse, [])
+    )
+
+
 def test_steps_far_shorter_than_the_time_between_counts_are_told_with_those_that_are_not():
     series = series_of(np.tile(WAVE, (6, 1)))
     told = "the counts are 1 h apart, too far for 240 steps in 1 d; choose --steps 24, or a longer --period"

@@ -238,6 +238,12 @@ class TestScene:
             assert scene.knowing(other).view is views[0]
         assert given_scene.knowing(None) is given_scene
 
+    def test_describe_tells_corners_that_were_drawn_on_larger_frames(self, given_scene):
+        within, over = [[(-9, 10), (90, 10), (90, 130)]], [[(0, 10), (480, 10), (90, 130)]]
+        assert not any("lies outside" in line for line in given_scene.redrawn(within).describe())
+        told = given_scene.redrawn(over).describe()
+        assert "a corner of the region, 480,10, lies outside of the frames: were they of another" in told[2]
+
     def test_describe_says_where_everything_is_from(self, given_scene, mask_scene):
         region, heights = given_scene.describe()
         assert region == "region: 1 polygon, 29% of the frame of 160x120 pixels (given)"

@@ -184,6 +184,22 @@ def test_balanced_classes_weigh_alike_however_few_rows_one_has(moons):
     assert weights.mean() == pytest.approx(1)
 
 
+def test_balance_is_that_of_the_rows_that_say_something(moons, monkeypatch):
+    X, y = moons
+    y = np.where(np.arange(120) % 3 == 0, y, np.nan)
+    y[np.flatnonzero(y == 1)[5:]] = np.nan
+    seen, separate = [], beta_svm.separate
+    monkeypatch.setattr(
+        beta_svm, "separate", lambda *given: (seen.append(given[2]), separate(*given))[1]
+    )
+    BetaSVMClassifier(balanced=True, max_iter=1).fit(X, y)
+    (costs,) = seen
+    known = np.isfinite(y)
+    assert known.sum() < 30
+    assert costs[known & (y == 1)].sum() == pytest.approx(costs[known & (y == 0)].sum())
+    np.testing.assert_allclose(costs[~known], known.mean())  # silent ones are of neither class
+
+
 def test_unlabelled_rows_help():
     gains = []
     for seed in range(10):
@@ -247,6 +263,10 @@ def test_certain_rows_keep_their_confidence_where_asked(moons):
     unanimous = votes[:, 0] == votes[:, 1]
     np.testing.assert_array_equal(kept.confidence_[unanimous], y[unanimous])
     assert (kept.confidence_[~unanimous] != 0.5).all()
+    shares = np.where(np.arange(120) % 4 == 0, 0.3, y)
+    kept = BetaSVMClassifier(start="proportions", keep_certain=True).fit(X, shares)
+    np.testing.assert_array_equal(kept.confidence_[shares != 0.3], y[shares != 0.3])
+    assert (kept.confidence_[shares == 0.3] != 0.3).all()
 
 
 @pytest.mark.parametrize("start", ["semi-supervised", "standard", "k-nn"])

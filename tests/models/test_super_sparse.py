@@ -246,6 +246,13 @@ def test_prototypes_stay_in_their_box(wave):
             assert (model.prototypes_ <= high).all()
 
 
+@pytest.mark.parametrize("max_iter", [0, 5])
+def test_a_given_start_is_brought_into_the_box(wave, max_iter):
+    X, y = wave
+    model = SuperSparseRegressor(2, start=np.array([[9.0, 0], [0, -9]]), bounds=(-1, 1), max_iter=max_iter)
+    assert np.abs(model.fit(X, y).prototypes_).max() <= 1
+
+
 def test_expansions_are_the_function_but_for_its_intercept(wave):
     X, y = wave
     similarity = KernelSum(

@@ -239,9 +239,9 @@ class Counting:
             row = FrameCount(frame.index, frame.time_s, np.nan, np.nan, np.nan, flags, *numbers[1:])
             return CountedFrame(frame, row, None, moved=moved)
         count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
-        low, high = self.model.interval(count, self.scene, least_contrast)
-        if not set(flags).isdisjoint(MEANINGLESS):
-            low, high = 0.0, math.inf  # nothing is known of who is there
+        low, high = 0.0, math.inf  # where nothing is known of who is there
+        if set(flags).isdisjoint(MEANINGLESS):
+            low, high = self.model.interval(count, self.scene, least_contrast)
         if self.model.trusts_heights:
             if least_contrast > LOW_CONTRAST:
                 flags += ("low_contrast",)

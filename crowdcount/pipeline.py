@@ -62,7 +62,7 @@ _CLOSING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 5))
 _JOINING = (0.125, 0.45)
 #: How many times frames are enlarged at the most, and to how many pixels, in which people are smaller than
 #: those that a model for any scene has learnt from.
-_MOST_ENLARGED, _ENLARGED_PIXELS = 3.0, 1e6
+_MOST_ENLARGED, _ENLARGED_PIXELS = 3.0, 6e5
 #: Ground that one cell of a model for any scene holds, in squared person heights, about: a few people.
 CELL_GROUND = 3.0
 
@@ -100,11 +100,14 @@ class Measurement:
     least_contrast: float = 0.0
 
 
-def working_size(scene: Scene, person_height: float = PERSON_HEIGHT, may_enlarge=False) -> tuple[int, int]:
+def working_size(
+    scene: Scene, person_height: float = PERSON_HEIGHT, may_enlarge: bool = False
+) -> tuple[int, int]:
     """Width and height at which a scene's frames are measured.
 
     The scale makes a person typical of the scene `person_height` pixels tall. Frames are enlarged to 32
-    pixels to a side, and beyond where they may be, up to `_MOST_ENLARGED` times and `_ENLARGED_PIXELS`.
+    pixels to a side, and beyond where they may be, as for a model for any scene: up to three times and to
+    600,000 pixels.
     Typical is the median over the region of interest, each place weighted by how many people it could hold.
     """
     heights = scene.person_height[scene.roi].astype(np.float64)

@@ -41,8 +41,8 @@ _STRIDE = 17
 #: Frames are of one light whose mean brightness differs by less than this factor; of others where, besides,
 #: so much more of the picture is saturated.
 _ONE_LIGHT, _SATURATED_SHARE = 1.2, 0.1
-#: A frame is repeated if none of these pixels differs, where noise lets so many of them differ elsewhere. Of
-#: a frozen feed more than such a share of the frames is one; so many others are enough to learn from.
+#: A frame is repeated if a tenth as many of these pixels differ as usually do, where noise lets so many
+#: differ. More than such a share of the frames is, of a frozen feed; so many others are enough to learn from.
 _NOISY_SHARE, _FROZEN_SHARE, _FEWEST = 0.1, 0.25, 8
 
 
@@ -335,9 +335,9 @@ def unrepeated(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
     same for long, and where few differ."""
     sampled = [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
     changes = np.array([1.0, *(np.mean(one != other) for one, other in pairwise(sampled))])
-    new = np.flatnonzero(changes)
-    longest = np.diff(new, append=len(frames_bgr)).max(initial=0)
-    is_frozen = longest > _FROZEN_SHARE * len(frames_bgr) and np.median(changes[new]) >= _NOISY_SHARE
+    usual = np.quantile(changes, 1 - _FROZEN_SHARE)
+    new = np.flatnonzero(changes > usual / 10)  # encoders refresh what is repeated, and change a little then
+    is_frozen = usual >= _NOISY_SHARE and len(new) < (1 - _FROZEN_SHARE) * len(frames_bgr)
     return [frames_bgr[k] for k in new] if is_frozen and len(new) >= _FEWEST else frames_bgr
 
 

@@ -32,7 +32,7 @@ def local_predictors(
         Cloned for each part, with the part's views.
     X : array (n, d) float64
     Y : array (n, n_parts) float64
-        The parts' counts. A part whose count never changes keeps it.
+        The parts' counts, without NaN. A part whose count never changes keeps it.
     """
     mean, scale, low, high = column_statistics(X)
     rows = standardised(X, mean, scale)

@@ -85,7 +85,7 @@ class Place(ParsedText):
     """Where in footage to begin or stop: as `parse_position` reads it, or a time of day, see `by_footage`."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        if isinstance(value, str) and re.match(r"[0-9]{4}-", value):
+        if isinstance(value, str) and re.match(r"[0-9]{4}-|[0-9]{8}T", value):
             return IsoTime().convert(value, param, ctx)
         return super().convert(value, param, ctx)
 

@@ -17,8 +17,9 @@ from .capture import HIGHEST_FPS
 REORDER = 32  # frames by which a decoder may report a failure early, or a packet may be out of order
 SHORTEST_S = 0.9 / HIGHEST_FPS  # time stamps closer than this are not those of a camera
 #: Frames are dropped with a lost one until the next key frame, of which recorders make one every 20 s at the
-#: least. Where more is missing, the recording paused, as after the power cut that damaged the packet.
-_LONGEST_LOSS_S = 30.0
+#: least, encoders one of 250. Where more is missing, the recording paused, as after the power cut that
+#: damaged the packet.
+_LONGEST_LOSS_S, _LONGEST_LOSS = 30.0, 300
 #: Stamps go back by so many intervals at the most where a decoder mixes up the order of frames behind a
 #: damaged one, as H.264 holds no more of them; by more, where recordings were put together.
 _MOST_MIXED_UP = 16
@@ -35,9 +36,9 @@ def numbered(
 
     While all steps between stamps are one interval (but for gaps at failures), every interval missing near a
     failure is a lost frame: a decoder also drops, silently, frames that depended on the lost one, up to
-    `_LONGEST_LOSS_S` of them. Where more are missing, or once the rate has varied, an interval may be missing
-    because nothing was recorded, and no more frames are taken for lost than grabs failed. Lost frames are
-    spread evenly over their gap.
+    `_LONGEST_LOSS_S` or `_LONGEST_LOSS` of them. Where more are missing, or once the rate has varied, an
+    interval may be missing because nothing was recorded, and no more frames are taken for lost than grabs
+    failed. Lost frames are spread evenly over their gap.
 
     Where a stamp is not `SHORTEST_S` behind the time before, one frame is lost per failed grab, and times go
     on by an interval per frame, or by half of one where stamps do too, until these are met: frames came in a
@@ -45,6 +46,7 @@ def numbered(
     that a single one was wrong.
     """
     regular = True
+    longest_loss_s = max(_LONGEST_LOSS_S, _LONGEST_LOSS * interval_s)
     failed = 0  # failures for which no lost frame was found yet
     since_failure = REORDER
     shortest_s = math.inf
@@ -70,7 +72,7 @@ def numbered(
             lost = 0
             if since_failure > REORDER:
                 failed = 0
-            elif regular and step_s < (failed + 1) * interval_s + _LONGEST_LOSS_S:
+            elif regular and step_s < (failed + 1) * interval_s + longest_loss_s:
                 lost = max(round(intervals) - 1, 0)
             else:
                 lost = min(failed, max(round(step_s / shortest_s) - 1, 0))

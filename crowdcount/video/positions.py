@@ -9,6 +9,7 @@ from ..errors import VideoError
 
 #: Frames behind a key frame from which on OpenCV, which goes back by 16, seeks to that one.
 BEHIND_KEY = 17
+_LONGEST_S = 1e9  # that is told by the clock
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Position:
     def __str__(self) -> str:
         if self.frame is not None:
             return f"frame {self.frame}"
-        if self.time_s < 60:
+        if not 60 <= self.time_s < _LONGEST_S:
             return f"{self.time_s:g} s"
         text = str(timedelta(seconds=self.time_s))
         return text.rstrip("0") if "." in text else text

@@ -255,6 +255,7 @@ class VideoSource(ABC):
         with closing(slots):
             for index, time_s, read in slots:
                 if end is not None and end.reached(index, time_s):
+                    time_s = None  # of a frame, though not the last
                     break
                 if start is not None and not start.reached(index, time_s):
                     continue

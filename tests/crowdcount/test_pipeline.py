@@ -71,9 +71,9 @@ class TestWorkingSize:
         assert working_size(level_scene(person_height)) == (640, 480)
 
     def test_enlarges_where_it_may(self):
-        """Three times at the most, and to a million pixels."""
+        """Three times at the most, and to 600,000 pixels."""
         assert working_size(level_scene(15.0), 18.0, may_enlarge=True) == (768, 576)
-        assert working_size(level_scene(8.0), 18.0, may_enlarge=True) == (1155, 866)
+        assert working_size(level_scene(8.0), 18.0, may_enlarge=True) == (894, 671)
         small = scene_from((64, 48), None, [(32, 10, 4.0), (32, 40, 4.0)])
         assert working_size(small, 18.0, may_enlarge=True) == (192, 144)
         assert working_size(level_scene(36.0), 18.0, may_enlarge=True) == (320, 240)

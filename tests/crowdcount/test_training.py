@@ -211,6 +211,17 @@ class TestTrain:
         alike = np.corrcoef(other.fullness.weights, model.fullness.weights)[0, 1]
         assert alike > 0.99  # the slip alone had told what looks full
 
+    def test_a_rush_is_no_slip_of_the_keyboard(self):
+        """Of a gate before which 3 to 5 people wait, but for rushes of 60 to 79."""
+        rng = np.random.default_rng(0)
+        counts = rng.integers(3, 6, 100).astype(float)
+        for start in (8, 28, 48, 68, 88):
+            counts[start : start + 2] = rng.integers(60, 80, 2)
+        features = counts[:, None] * rng.uniform(0.5, 2, 6) + rng.normal(0, 0.3, (100, 6))
+        training = train(table(counts, features))
+        assert training.model.most > counts.max()
+        assert not training.model.is_outside(features).any()
+
     def test_people_who_are_seldom_there_stay_in_a_model(self, monkeypatch):
         """Their correct labels were pruned to the last, as other blocks know of nobody: it counted no one."""
         rng = np.random.default_rng(1)

@@ -282,6 +282,10 @@ def test_start_behind_the_end_of_a_longer_file(tmp_path, start):
     with open_source(write_video(tmp_path / "a.avi", 300)) as source:
         with pytest.raises(VideoError, match=r"has no frame between .* \(the last one read is at 11\.96 s\)"):
             next(source.frames(start=start))
+        with pytest.raises(VideoError, match=r"has no frame between 1e\+15 s and its end \("):
+            next(source.frames(start=Position(time_s=1e15)))
+        with pytest.raises(VideoError, match=r"between 5\.01 s and 5\.03 s; choose"):
+            next(source.frames(start=Position(time_s=5.01), end=Position(time_s=5.03)))
         assert indices(source.frames(start=Position(frame=295))) == list(range(295, 300))
 
 

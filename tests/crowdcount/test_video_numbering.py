@@ -48,6 +48,8 @@ def test_a_recording_that_pauses_for_hours_at_a_damaged_frame_loses_that_one():
 def test_frames_are_dropped_up_to_the_next_key_frame():
     frames = number([0.0, 0.1, None, 20.2, 20.3], 0.1)
     assert [decoded for _, _, decoded in frames] == [True] * 2 + [False] * 200 + [True] * 2
+    slow = number([*range(10), None, 60, 61], 1.0)  # 250 frames between key frames are minutes
+    assert [decoded for _, _, decoded in slow] == [True] * 10 + [False] * 50 + [True] * 2
 
 
 def test_failure_without_gap_is_no_frame():

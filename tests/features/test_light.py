@@ -261,6 +261,11 @@ def test_what_a_frozen_feed_repeats_is_left_out():
     frames = noisy(30)
     assert list(map(id, unrepeated([*frames, *frames[-1:] * 30]))) == list(map(id, frames))
     assert len(telling([*frames, *frames[-1:] * 30])) == 30
+    places = np.arange(48 * 64).reshape(48, 64, 1) % 97
+    refreshed = [frames[-1] + (places == k).astype(np.uint8) for k in range(30)]  # as by an encoder
+    assert len(unrepeated([*frames, *refreshed])) == 30
+    twice = [*frames[:15], *frames[14:15] * 12, *frames[15:], *frames[-1:] * 12]
+    assert len(unrepeated(twice)) == 30
     few = [*frames[:7], *frames[6:7] * 30]
     assert unrepeated(few) is few
 

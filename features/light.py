@@ -42,7 +42,8 @@ _STRIDE = 17
 #: so much more of the picture is saturated.
 _ONE_LIGHT, _SATURATED_SHARE = 1.2, 0.1
 #: A frame is repeated if a tenth as many of these pixels differ as usually do, where noise lets so many
-#: differ. More than such a share of the frames is, of a frozen feed; so many others are enough to learn from.
+#: differ. More than such a share of the frames is, of a frozen feed, and so many in a row or more; as many
+#: others are enough to learn from.
 _NOISY_SHARE, _FROZEN_SHARE, _FEWEST = 0.1, 0.25, 8
 
 
@@ -337,7 +338,8 @@ def unrepeated(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
     changes = np.array([1.0, *(np.mean(one != other) for one, other in pairwise(sampled))])
     usual = np.quantile(changes, 1 - _FROZEN_SHARE)
     new = np.flatnonzero(changes > usual / 10)  # encoders refresh what is repeated, and change a little then
-    is_frozen = usual >= _NOISY_SHARE and len(new) < (1 - _FROZEN_SHARE) * len(frames_bgr)
+    is_long = np.diff(new, append=len(frames_bgr)).max(initial=0) >= _FEWEST
+    is_frozen = is_long and usual >= _NOISY_SHARE and len(new) < (1 - _FROZEN_SHARE) * len(frames_bgr)
     return [frames_bgr[k] for k in new] if is_frozen and len(new) >= _FEWEST else frames_bgr
 
 

@@ -131,8 +131,13 @@ class Counting:
 
     @property
     def working_size_wh(self) -> tuple[int, int]:
-        """Width and height to which frames are reduced before they are measured, pixels."""
+        """Width and height to which frames are brought before they are measured, pixels."""
         return self._pipeline.size_wh
+
+    @property
+    def typical_height(self) -> float:
+        """How tall a typical person is at that size, pixels."""
+        return self._pipeline.typical_height
 
     @property
     def absences(self) -> list[tuple[float, float]]:

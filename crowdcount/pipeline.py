@@ -100,21 +100,24 @@ class Measurement:
     least_contrast: float = 0.0
 
 
-def working_size(
-    scene: Scene, person_height: float = PERSON_HEIGHT, may_enlarge: bool = False
-) -> tuple[int, int]:
-    """Width and height at which a scene's frames are measured.
-
-    The scale makes a person typical of the scene `person_height` pixels tall. Frames are enlarged to 32
-    pixels to a side, and beyond where they may be, as for a model for any scene: up to three times and to
-    600,000 pixels.
-    Typical is the median over the region of interest, each place weighted by how many people it could hold.
-    """
+def typical_height(scene: Scene) -> float:
+    """Height of a person typical of a scene, pixels: the median over the region of interest, each place
+    weighted by how many people it could hold."""
     heights = scene.person_height[scene.roi].astype(np.float64)
     order = np.argsort(heights)
     room = np.cumsum(1.0 / heights[order] ** 2)
-    typical = heights[order[np.searchsorted(room, room[-1] / 2)]]
-    width, height = scene.size_wh
+    return float(heights[order[np.searchsorted(room, room[-1] / 2)]])
+
+
+def working_size(
+    size_wh: tuple[int, int], typical: float, person_height: float = PERSON_HEIGHT, may_enlarge: bool = False
+) -> tuple[int, int]:
+    """Width and height at which frames are measured in which a typical person is so many pixels tall.
+
+    The scale makes him `person_height` pixels tall. Frames are enlarged to 32 pixels to a side, and beyond
+    where they may be, as for a model for any scene: up to three times and to 600,000 pixels.
+    """
+    width, height = size_wh
     most = min(_MOST_ENLARGED, math.sqrt(_ENLARGED_PIXELS / (width * height))) if may_enlarge else 1.0
     scale = min(max(1.0, most), person_height / typical)
     return max(32, round(width * scale)), max(32, round(height * scale))
@@ -161,7 +164,10 @@ class Pipeline:
     ):
         usual = LOW_RATE_PERSON_HEIGHT if rate < LOW_RATE_FPS else PERSON_HEIGHT
         self.person_height = person_height or usual
-        self.size_wh = working_size(scene, self.person_height, may_enlarge=by_blob)
+        typical = typical_height(scene)
+        self.size_wh = working_size(scene.size_wh, typical, self.person_height, may_enlarge=by_blob)
+        #: Of a typical person in frames as they are measured, pixels.
+        self.typical_height = typical * self.size_wh[0] / scene.size_wh[0]
         small = scene.resized(self.size_wh)
         self.geometry = Geometry.of_grids(small.person_height, small.roi, grids)
         names = []

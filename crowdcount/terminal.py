@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # take time to load, and not every job needs them
 
 #: Counts below are taken for nobody.
 _SOMEBODY = 0.5
+#: Pixels: of people who are measured smaller, some are lost (docs/decisions/2026-11-29-small-people.md).
+_SMALLEST = 12
 
 
 class Terminal:
@@ -70,10 +72,13 @@ class Terminal:
         if not (info.fps or info.is_live):
             self.say(f"  times are as of {plural(round(info.rate), 'frame')}/s: give the rate as --fps")
         size = "{}x{}".format(*counting.working_size_wh)
-        people = f"a typical person {counting.model.person_height:g} pixels tall or less"
+        people = f"a typical person {counting.typical_height:.0f} pixels tall"
         for line in [*counting.scene.describe(), describe_model(counting.model)]:
             self.say(f"  {line}")
         self.say(f"  measured at {size} pixels, {people}")
+        if counting.model.per_cell and counting.typical_height < _SMALLEST:
+            self.say("  people as small as that are lost in part: take a narrower view, or train on this "
+                     "camera")  # fmt: skip
         self._scene_is_learnt = counting.scene.view is None  # from this footage
         if not counting.is_models_scene:
             self.say(f"  {OTHER_SCENE}")

@@ -100,7 +100,7 @@ class TestLatest:
         watcher = Terminal()
         assert not count_sources(jobs, model=tmp_path / "m.npz", watcher=watcher, latest=True)
         told = capsys.readouterr().err
-        assert re.search(r"measured at \d+x\d+ pixels, a typical person 36 pixels tall", told)
+        assert re.search(r"measured at \d+x\d+ pixels, a typical person 19 pixels tall", told)
         assert re.search(r"[1-9]\d of [1-6]\d frames dropped to keep up", told)  # from the first one counted
         assert 1 < float(re.search(r" s, ([\d.]+) frames/s", told)[1]) < 60
 
@@ -387,6 +387,16 @@ class TestScene:
         for model in (trained.model, replace(cell_model, person_height=25.0)):
             sizes = {make_pipeline(model, street.scene, rate).person_height for rate in (1.0, 25.0)}
             assert sizes == {model.person_height}
+
+    @pytest.mark.parametrize("tall", [3.0, 5.0])
+    def test_people_who_stay_small_although_enlarged_are_told(self, street, cell_model, capsys, tall):
+        scene = scene_from(street.scene.size_wh, persons=[(50, 20, tall), (50, 90, tall)])
+        with open_counting(street.frames, model=cell_model, scene=scene) as counting:
+            assert counting.typical_height == pytest.approx(3 * tall, rel=0.02)
+            Terminal().started(counting)
+        told = capsys.readouterr().err
+        assert f"a typical person {3 * tall:.0f} pixels tall" in told
+        assert ("people as small as that are lost in part" in told) == (tall < 4)
 
     def test_is_estimated_for_a_model_that_counts_anywhere(self, street, cell_model):
         with open_counting(street.frames, model=cell_model) as counting:

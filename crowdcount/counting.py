@@ -18,7 +18,7 @@ from .model import LOW_CONTRAST, NO_DIRECTIONS, CounterModel, default_model, giv
 from .overview import Overview
 from .pipeline import Pipeline
 from .profile import Depth, Profile
-from .results import MEANINGLESS, FrameCount
+from .results import FrameCount, is_meaningless
 from .scene import Scene, load_scene
 from .smoothing import Looks, around, median_known, stride
 from .video import (
@@ -245,7 +245,7 @@ class Counting:
             return CountedFrame(frame, row, None, moved=moved)
         count, *directed = (median_known(one) for one in zip(*(one.numbers for one in near), strict=True))
         low, high = 0.0, math.inf  # where nothing is known of who is there
-        if set(flags).isdisjoint(MEANINGLESS):
+        if not is_meaningless(flags):
             low, high = self.model.interval(count, self.scene, least_contrast)
         if self.model.trusts_heights:
             if least_contrast > LOW_CONTRAST:

@@ -23,6 +23,7 @@ from .results import (
     MEANINGLESS,
     count_cell,
     format_of,
+    is_meaningless,
     open_rows,
     plural,
     read_counts,
@@ -217,7 +218,7 @@ def _read_series(path: str | Path) -> CountSeries:
         raise DatasetError(f"{path} holds a frame twice, as where counts of several recordings were put "
                            "together; keep each in a file of its own")  # fmt: skip
     rows = [row for row in rows if not math.isnan(row.count)]
-    seen = [row for row in rows if set(MEANINGLESS).isdisjoint(row.flags)]
+    seen = [row for row in rows if not is_meaningless(row.flags)]
     if not seen:
         ignored = f" but of frames flagged {' or '.join(MEANINGLESS)}" if rows else ""
         raise DatasetError(f"{path} holds no counts{ignored}; leave it out")

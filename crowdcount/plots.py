@@ -525,13 +525,13 @@ def label_time(
     decimals = 1 if step < 1 else 0
     if start_time is None:
         labels = [clock(tick, decimals) for tick in ticks_s]
-    elif step >= _DAY_S:
-        labels = [f"{start_time.date() + timedelta(days=int(day)):%Y-%m-%d}" for day in ticks_s // _DAY_S]
     else:
-        labels = [clock(tick % _DAY_S, decimals) for tick in ticks_s]
-        for k, day in enumerate(ticks_s // _DAY_S):
-            if k == 0 or day != ticks_s[k - 1] // _DAY_S:
-                labels[k] += f"\n{start_time.date() + timedelta(days=int(day)):%Y-%m-%d}"
+        labels = dates = [str(start_time.date() + timedelta(days=int(tick // _DAY_S))) for tick in ticks_s]
+        if step < _DAY_S:
+            labels = [clock(tick % _DAY_S, decimals) for tick in ticks_s]
+            for k, date in enumerate(dates):
+                if k == 0 or date != dates[k - 1]:
+                    labels[k] += f"\n{date}"
     axes.set_xticks(ticks_s - since_midnight_s, labels)
     axes.set_xlim(span_s[0] - interval_s / 2, span_s[1] + interval_s / 2)
 

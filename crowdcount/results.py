@@ -89,6 +89,11 @@ def is_reliable(flags: Iterable[str]) -> bool:
     return set(UNRELIABLE).isdisjoint(flags)
 
 
+def is_meaningless(flags: Iterable[str]) -> bool:
+    """Whether one of a frame's flags is of `MEANINGLESS`."""
+    return not set(MEANINGLESS).isdisjoint(flags)
+
+
 @dataclass
 class CountSummary:
     """What a source's counts come to.

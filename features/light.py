@@ -334,7 +334,7 @@ def unrepeated(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
     """Frames (H, W, 3) uint8 without those that repeat the one before, of a feed that is frozen for long: who
     was there then would be the scene. All where camera or encoder leaves no noise, as an empty yard is the
     same for long, and where few differ."""
-    sampled = [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
+    sampled = _sampled(frames_bgr)
     changes = np.array([1.0, *(np.mean(one != other) for one, other in pairwise(sampled))])
     usual = np.quantile(changes, 1 - _FROZEN_SHARE)
     new = np.flatnonzero(changes > usual / 10)  # encoders refresh what is repeated, and change a little then
@@ -349,7 +349,7 @@ def in_one_light(frames_bgr: list[np.ndarray]) -> list[np.ndarray]:
     cannot be evened out, and the median of both is of neither."""
     if not frames_bgr:
         return frames_bgr
-    sampled = [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
+    sampled = _sampled(frames_bgr)
     brightness = np.array([pixels.mean() for pixels in sampled]) + 1
     factors = brightness / np.sort(brightness)[(len(brightness) - 1) // 2]
     is_near = np.abs(np.log(factors)) < math.log(_ONE_LIGHT)
@@ -366,8 +366,13 @@ def are_grey(frames_bgr: Sequence[np.ndarray]) -> bool:
     return bool(np.median(_coloured_shares(frames_bgr)) < _WITHOUT_COLOUR)
 
 
+def _sampled(frames_bgr) -> list[np.ndarray]:
+    """Some pixels (n, 3) uint8 of each frame, the same ones."""
+    return [frame.reshape(-1, 3)[::_STRIDE] for frame in frames_bgr]
+
+
 def _coloured_shares(frames_bgr) -> list[float]:
-    return [_coloured_share(frame.reshape(-1, 3)[::_STRIDE].T) for frame in frames_bgr]
+    return [_coloured_share(pixels.T) for pixels in _sampled(frames_bgr)]
 
 
 def _is_recoloured(*shares) -> bool:

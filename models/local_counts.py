@@ -32,8 +32,17 @@ def local_predictors(
         Cloned for each part, with the part's views.
     X : array (n, d) float64
     Y : array (n, n_parts) float64
-        The parts' counts, without NaN. A part whose count never changes keeps it.
+        The parts' counts. A part whose count never changes keeps it.
+
+    Raises
+    ------
+    ValueError
+        For counts of other parts than the views', or NaN.
     """
+    if Y.shape[1] != len(views):
+        raise ValueError(f"expected counts of {len(views)} parts, found {Y.shape[1]} columns")
+    if np.isnan(Y).any():
+        raise ValueError("expected a count of each part in each row, found NaN")
     mean, scale, low, high = column_statistics(X)
     rows = standardised(X, mean, scale)
     expansions = [[] for _ in regressors]

@@ -50,7 +50,8 @@ def test_examples_are_true(module):
 
 
 def documents():
-    return [PROJECT / "README.md", PROJECT / "samples" / "README.md", *(PROJECT / "docs").rglob("*.md")]
+    readmes = PROJECT / "README.md", PROJECT / "samples" / "README.md"
+    return [*readmes, *sorted((PROJECT / "docs").rglob("*.md"))]
 
 
 def section(command):

@@ -100,6 +100,15 @@ def test_expansions_of_other_kernels_stay_alone(street):
     np.testing.assert_allclose(evaluate(groups, X), evaluate(model.expansions, X))
 
 
+def test_refuses_counts_of_other_parts_and_missing_ones(street):
+    X, people = street
+    with pytest.raises(ValueError, match="counts of 3 parts, found 2"):
+        learnt(VIEWS, HLR, X, people[:, :2])
+    people[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        learnt(VIEWS, HLR, X, people)
+
+
 def test_several_regressors_are_fitted_as_each_alone(street):
     regressors = [HLR, clone(HLR).set_params(lam=0.1), clone(HLR).set_params(solver="dual")]
     several = local_predictors(VIEWS, regressors, *street)

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from ..errors import DatasetError, VideoError
+from ..learning.datasets.labelled import seconds_in
 from ..tables import number_in, table_rows
 from ..video import Position, parse_position
 
@@ -27,8 +28,9 @@ class Statement:
 
     Attributes
     ----------
-    start, end : Position
-        The stretch, its end not included; a single frame k is k to k + 1.
+    start : Position
+    end : Position or None
+        The stretch, its end not included; a single frame k is k to k + 1, without end the frame at a time.
     value : float
         1 too crowded, 0 fine; for a share anything from 0 to 1.
     operator : str or None
@@ -38,7 +40,7 @@ class Statement:
     """
 
     start: Position
-    end: Position
+    end: Position | None
     value: float
     operator: str | None
     line: int
@@ -80,9 +82,10 @@ def read_calls(path: str | Path) -> list[Statement]:
     """Read a CSV file of calls.
 
     A line speaks of one `frame` (from 0, or as a data set numbers its own), or of the stretch from `start` to
-    `end` (a frame, 2.5s or HH:MM:SS; the end is not included). It says `call` (with who said it in
-    `operator`, if there are several), `share` (0.3 or 30%: how much of the stretch was too crowded), or has a
-    column for each operator. Columns `note`, `time_s`, `time` and `count` are ignored.
+    `end` (a frame, 2.5s or HH:MM:SS; the end is not included), or where there is neither column of the frame
+    at `time_s` (seconds or HH:MM:SS). It says `call` (with who said it in `operator`, if there are several),
+    `share` (0.3 or 30%: how much of the stretch was too crowded), or has a column for each operator. Columns
+    `note`, `time` and `count` are ignored, and `time_s` beside others.
 
     Raises
     ------
@@ -94,11 +97,11 @@ def read_calls(path: str | Path) -> list[Statement]:
     small = [name.lower() for name in header]
     voting = [name for name in header if name.lower() not in (*_PLACES, *_OTHERS, *_IGNORED)]
     voting += ["call"] if "call" in small else []
-    has_place = "frame" in small or {"start", "end"} <= set(small)
+    has_place = any(columns <= set(small) for columns in ({"frame"}, {"start", "end"}, {"time_s"}))
     if not has_place or not (voting or "share" in small) or len(set(small)) < len(small):
         raise DatasetError(
-            f"{path}, line 1: expected the columns frame, or start and end, and call, share, or one for "
-            f"each operator, each once, found {','.join(header)[:80]!r}; add what is missing"
+            f"{path}, line 1: expected the columns frame, or start and end, or time_s, and call, share, "
+            f"or one for each operator, each once, found {','.join(header)[:80]!r}; add what is missing"
         )
     statements = []
     for line, cells in rows:
@@ -124,7 +127,9 @@ def read_calls(path: str | Path) -> list[Statement]:
     return statements
 
 
-def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position]:
+def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position | None]:
+    if not {"frame", "start"} & set(row):
+        return Position(time_s=seconds_in(row["time_s"], where)), None
     frame, start, end = (row.get(name, "") for name in _PLACES)
     if bool(frame) == bool(start or end) or bool(start) != bool(end):
         raise DatasetError(f"{where}: expected a frame, or a start and an end; correct it")
@@ -178,15 +183,17 @@ def assign_calls(
     bags = []
     for statement in statements:
         # Frames and times increase, so that whether one has reached a place does too.
-        first, behind = (_first(place, frames, times_s) for place in (statement.start, statement.end))
+        first = _first(statement.start, frames, times_s)
+        behind = first + 1 if statement.end is None else _first(statement.end, frames, times_s)
         if first == behind > 0 and _stands_for(frames, first - 1, statement.start, step):
             first -= 1
-        rows = np.arange(first, behind)
+        rows = np.arange(first, min(behind, n))
         if not len(rows):
+            end = "" if statement.end is None else f" to {statement.end}"
             raise DatasetError(
-                f"{where}, line {statement.line}: there is no measured frame from {statement.start} to "
-                f"{statement.end}; correct it (there are frames {frames[0]} to {frames[-1]}, "
-                f"{times_s[0]:g} to {times_s[-1]:g} s)"
+                f"{where}, line {statement.line}: there is no measured frame from {statement.start}{end}; "
+                f"correct it (there are frames {frames[0]} to {frames[-1]}, {times_s[0]:g} to "
+                f"{times_s[-1]:g} s)"
             )
         if statement.operator is None:
             shares[rows] += statement.value

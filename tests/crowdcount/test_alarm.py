@@ -114,6 +114,12 @@ def test_columns_of_files_that_calls_are_made_from_are_ignored(tmp_path):
     np.testing.assert_array_equal(calls.votes[3:5], [0, 1])
 
 
+def test_times_of_single_frames_are_those_of_the_first_frames_that_are_not_earlier(tmp_path):
+    """As in files of counts."""
+    calls = assigned(tmp_path, "time_s,call\n0.3,fine\n0.31,crowded\n0:00.9,crowded\n")
+    np.testing.assert_array_equal(calls.votes, [*[np.nan] * 3, 0, 1, *[np.nan] * 4, 1])
+
+
 def test_a_row_for_each_operator_and_stretch(tmp_path):
     text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2, 0.6s, ben , fine\n"
     calls = assigned(tmp_path, text)
@@ -156,7 +162,10 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
         ("start,end,share\n1,5,140%\n", "line 2: expected a share such as 0.3 or 30%, found '140%'"),
         ("start,end,share\n1,5,nan\n", "line 2: expected a share"),
         ("frame,call\n10,fine\n", "line 2: there is no measured frame from frame 10 to frame 11"),
-        ("start,end,call\n5,5,fine\n", "line 2: there is no measured frame"),
+        ("start,end,call\n5,5,fine\n", "line 2: there is no measured frame from frame 5 to frame 5"),
+        ("time_s,call\n1,fine\n", "line 2: there is no measured frame from 1 s; correct it"),
+        ("time_s,call\nnoon,fine\n", "line 2: expected seconds since the first frame, .*found 'noon'"),
+        ("time_s,call\n,fine\n", "line 2: expected seconds since the first frame, .*found ''"),
     ],
 )
 def test_wrong_calls_are_named(tmp_path, text, message):

@@ -44,7 +44,7 @@ def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | 
 def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]],
                  fps: float | None) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`."""
-    timed = [(line, row, _seconds(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
+    timed = [(line, row, seconds_in(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
     times = sorted({time_s for *_, time_s in timed})
     with open_recorded(path, fps, "with labels") as source:
         frames = dict(zip(times, source.indices_at(times), strict=False))
@@ -264,13 +264,16 @@ def _notes_on(info: SourceInfo) -> list[str]:
             "it is another"]
 
 
-def _seconds(text: str, where: str) -> float:
+def seconds_in(text: str, where: str) -> float:
+    """Seconds since the first frame, told as such or as HH:MM:SS; DatasetError for anything else."""
     text = text.strip()
     try:
         return parse_position(text if ":" in text else f"{text}s").time_s
     except VideoError:
-        raise DatasetError(f"{where}: expected seconds since the first frame, or HH:MM:SS, found "
-                           f"{text[:40]!r}; correct the line") from None
+        raise DatasetError(
+            f"{where}: expected seconds since the first frame, or HH:MM:SS, found {text[:40]!r}; "
+            "correct the line"
+        ) from None
 
 
 def _number(text: str, expected: str, least: float = -LARGEST) -> float:

@@ -106,6 +106,7 @@ class Counting:
         *,
         latest: bool,
         learning: Sequence[np.ndarray] | None,
+        is_coarse: bool | None,
         directions: bool,
         kept: Sequence[Landmark] | None,
     ):
@@ -124,7 +125,7 @@ class Counting:
         self._band_rows = None
         if model.profile is not None:
             self._band_rows = Depth.of(self.scene).rows(len(model.profile.center))
-        overview.teach(self._pipeline, learning)
+        overview.teach(self._pipeline, learning, is_coarse)
         if kept is not None:
             n_frames = self._start.frame // (self.every * self.stride)
             self._pipeline.resume(n_frames, (one for one in source.images(kept) if one is not None))
@@ -335,6 +336,7 @@ def open_counting(
     reconnect_s: float = 0.0,
     latest: bool = False,
     learning: Sequence[np.ndarray] | None = None,
+    is_coarse: bool | None = None,
     directions: bool = False,
     kept: Sequence[Landmark] | None = None,
     tick: Callable[[], None] | None = None,
@@ -364,6 +366,8 @@ def open_counting(
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
     learning : sequence of (h, w, 3) uint8, optional
         What to learn the empty scene from, in place of `Overview.learning_frames`.
+    is_coarse : bool, optional
+        `Overview.is_coarse` of these.
     directions : bool
         Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
     kept : sequence of Landmark, optional
@@ -396,7 +400,7 @@ def open_counting(
         window = start, end, every
         yield Counting(
             opened, overview, model, window, passes,
-            latest=latest, learning=learning, directions=directions, kept=kept,
+            latest=latest, learning=learning, is_coarse=is_coarse, directions=directions, kept=kept,
         )  # fmt: skip
 
 

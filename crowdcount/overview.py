@@ -6,6 +6,7 @@ from itertools import count
 import numpy as np
 
 from features.background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
+from features.blocks import BlockMeter
 from features.images import halved, halvings
 
 from .pipeline import Pipeline
@@ -49,12 +50,16 @@ class Overview:
     ----------
     scene : Scene
         SceneError when the one that was given does not fit the source.
+    is_coarse : bool
+        Whether the frames to learn from, as they were decoded, are coded coarsely, see `BlockMeter`; False
+        before they were looked at.
     """
 
     def __init__(self, source: VideoSource, scene: Scene | None = None):
         self._source = source
         self._length_s = source.info.length_s
         self._kept: list[np.ndarray] = []
+        self._blocks = BlockMeter()
         self._n_halvings = 0
         self.scene = self._estimated() if scene is None else scene.fitted(source.info.size_wh)
 
@@ -71,6 +76,7 @@ class Overview:
 
         def seen(image: np.ndarray) -> np.ndarray:
             if next(number) in learnt:
+                self._blocks.see(image)
                 self._kept.append(halved(image, self._n_halvings))
             return for_estimation(image)
 
@@ -79,12 +85,22 @@ class Overview:
             self._kept = []
         return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)
 
+    @property
+    def is_coarse(self) -> bool:
+        return self._blocks.is_coarse
+
     def learning_frames(self, pipeline: Pipeline) -> list[np.ndarray]:
         """What a pipeline learns the empty scene from: sampled frames, reduced; of a live source none."""
         kept, self._kept = self._kept, []
         if kept and self._n_halvings <= halvings(self._source.info.size_wh, pipeline.size_wh):
             return [pipeline.reduced(image) for image in kept]
-        return [frame.image_bgr for frame in self._sampled(LEARNING_FRAMES, pipeline.reduced)]
+        self._blocks = BlockMeter()
+
+        def seen(image: np.ndarray) -> np.ndarray:
+            self._blocks.see(image)
+            return pipeline.reduced(image)
+
+        return [frame.image_bgr for frame in self._sampled(LEARNING_FRAMES, seen)]
 
     def _sampled(self, n: int, reduce: Reduce) -> list[Frame]:
         """Frames of the source; how long it is, where it does not say, is told by their times."""
@@ -93,8 +109,14 @@ class Overview:
             self._length_s = frames[-1].time_s - frames[0].time_s
         return frames
 
-    def teach(self, pipeline: Pipeline, learning: Sequence[np.ndarray] | None = None) -> None:
-        """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given.
+    def teach(
+        self,
+        pipeline: Pipeline,
+        learning: Sequence[np.ndarray] | None = None,
+        is_coarse: bool | None = None,
+    ) -> None:
+        """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given, which
+        another overview may have found to be `is_coarse` or not.
 
         Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning". A pipeline
         that knows its camera's scene sees that one where there are fewer than `MIN_LEARNING_FRAMES`.
@@ -102,4 +124,4 @@ class Overview:
         if learning is None:
             learning = self.learning_frames(pipeline)
         if len(learning) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
-            pipeline.learn(learning, self._length_s)
+            pipeline.learn(learning, self._length_s, self.is_coarse if is_coarse is None else is_coarse)

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from features.background import EmptyScene
+from features.blocks import BlockMeter
 from features.camera import Registration
 from features.changes import QUANTITIES as CHANGES
 from features.changes import ChangeMeter
@@ -16,7 +17,7 @@ from features.clumps import QUANTITIES as CLUMPS
 from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
-from features.foreground import Segmenter
+from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
 from features.images import Closing, contrast_of, reduced, with_sharpness
@@ -184,7 +185,7 @@ class Pipeline:
         known = None if scene.view is None else scene.view.resized(self.size_wh)
         self._segmenter = Segmenter(rate, small.roi, by_blob, known, small.person_height)
         self._last_frame = None
-        self._freeze = FreezeWatch(rate)
+        self._freeze, self._blocks = FreezeWatch(rate), BlockMeter()
         self._meter = None
         self._motion = MotionMeter(small.person_height, small.right, rate) if directions else None
 
@@ -230,9 +231,12 @@ class Pipeline:
         cells = range(self._first_cell, self.geometry.n_regions)
         return [[view[view // width == cell] for view in by_view] for cell in cells]
 
-    def learn(self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0) -> None:
+    def learn(
+        self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0, is_coarse: bool = False
+    ) -> None:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over footage of so many seconds, reduced
-        or not; 0 where its length is unknown."""
+        or not; 0 where its length is unknown. `is_coarse`: as a `BlockMeter` found them before."""
+        self._segmenter.expect(is_coarse)
         self._segmenter.learn([self.reduced(frame) for frame in frames_bgr], length_s)
 
     def learns_anew(self, n_frames: int) -> bool:
@@ -258,7 +262,7 @@ class Pipeline:
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
-        foreground = self._segmenter.apply(self.reduced(frame_bgr))
+        foreground = self._applied(frame_bgr)
         frame = self._last_frame = foreground.image_bgr
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
@@ -280,10 +284,17 @@ class Pipeline:
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had
         been; a fraction of the cost."""
-        frame = self._segmenter.apply(self.reduced(frame_bgr)).image_bgr
+        frame = self._applied(frame_bgr).image_bgr
         self._freeze.see(frame_bgr)
         if self._motion is not None:
             self._motion.pass_over(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
+
+    def _applied(self, frame_bgr) -> Foreground:
+        """The next frame's foreground. Of a camera or stream the scene is learnt from the first ones."""
+        if self._by_blob and self._segmenter.empty is None:
+            self._blocks.see(frame_bgr)
+            self._segmenter.expect(self._blocks.is_coarse)
+        return self._segmenter.apply(self.reduced(frame_bgr))
 
     @property
     def sees_rain(self) -> bool:

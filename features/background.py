@@ -157,6 +157,9 @@ class MedianBackground:
     known : EmptyScene or None
         Stays wherever it is still seen when the scene is learnt anew, see `still_seen`; that is learnt in its
         light.
+    is_coarse : bool
+        Whether the frames to learn from are coded coarsely, see `noise_of`: counts in any scene gain where it
+        is allowed for (docs/decisions/2026-11-29-coarse.md).
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
     least_contrast : float
@@ -175,6 +178,7 @@ class MedianBackground:
         self._window_step = window_step(rate)
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.empty = self.known = self.meter = self._steadier = None
+        self.is_coarse = False
         self.n_frames, self.least_contrast = 0, 0.0
 
     def steadied(self, frames: np.ndarray) -> np.ndarray:
@@ -220,11 +224,12 @@ class MedianBackground:
         if known is not None and _is_another(light):
             frames = np.stack([light.evened_out(frame) for frame in frames])
             image = median_of(frames)
-        noise = noise_of(frames, image)
+        is_coarse = self._any_scene and self.is_coarse
+        noise = noise_of(frames, image, is_coarse)
         restless = np.flatnonzero(noise > RESTLESS)
         if self._any_scene and len(restless) and len(frames) >= _HALF:
             settle(image, frames, restless)
-            noise = noise_of(frames, image)
+            noise = noise_of(frames, image, is_coarse)
         others = ()
         if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
@@ -277,7 +282,7 @@ class MedianBackground:
     def for_another_view(self) -> "MedianBackground":
         """One that has learnt nothing, but has seen as many frames."""
         other = MedianBackground(self._rate, self._any_scene, self._person_height)
-        other.n_frames = self.n_frames
+        other.n_frames, other.is_coarse = self.n_frames, self.is_coarse
         return other
 
     def resume(self, n_frames: int, n_kept: int) -> None:

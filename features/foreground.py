@@ -286,6 +286,10 @@ class Segmenter:
         self._light = self._light_in_turn = self._learning_for = None
         self._shaken = False
 
+    def expect(self, is_coarse: bool) -> None:
+        """Learn from now on as of frames that are coded coarsely or not, see `MedianBackground.is_coarse`."""
+        self._model.is_coarse = is_coarse
+
     def learns_anew(self, n_frames: int) -> bool:
         """Whether the scene just learnt is learnt anew within so many frames; if not, `resume` needs none."""
         return self._model.learns_anew(n_frames)

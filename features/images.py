@@ -8,6 +8,8 @@ import numpy as np
 
 #: Values of one image that are sorted at a time: with those of 60 others they stay in the cache.
 _STRIP = 1 << 15
+#: Coarse noise is no more than so many times the median of its upper quartile over the picture.
+_MOST_COARSE = 2.0
 #: Standard deviation of the strongest blur, pixels; share of what a blur of another one takes away that
 #: sharpening adds at the most.
 _MOST_BLURRED, _SHARPENED, _MOST_SHARPENED = 0.9, 0.8, 0.6
@@ -180,7 +182,9 @@ def largest_difference(image_bgr: np.ndarray, other_bgr: np.ndarray) -> np.ndarr
     return cv2.max(cv2.max(blue, green), red)
 
 
-def noise_of(frames_bgr: Iterable[np.ndarray], empty_bgr: np.ndarray) -> np.ndarray:
+def noise_of(
+    frames_bgr: Iterable[np.ndarray], empty_bgr: np.ndarray, is_coarse: bool = False
+) -> np.ndarray:
     """Standard deviation of each pixel's noise, grey levels, from its `largest_difference` to an empty scene.
 
     The lower quartile sees the noise even where people stand most of the time; for Gaussian noise in three
@@ -191,12 +195,20 @@ def noise_of(frames_bgr: Iterable[np.ndarray], empty_bgr: np.ndarray) -> np.ndar
     frames_bgr : (H, W, 3) uint8 arrays
         Spread over the footage.
     empty_bgr : (H, W, 3) uint8
+    is_coarse : bool
+        It is noise of a `BlockMeter`'s kind: mostly none, and at times much. Then it is what nine in ten
+        frames do not exceed, where that is not far beyond the picture's usual noise: there it is people.
 
     Returns
     -------
     (H, W) float64
     """
-    return percentile_of([largest_difference(frame, empty_bgr) for frame in frames_bgr], 25) / 0.55
+    differences = [largest_difference(frame, empty_bgr) for frame in frames_bgr]
+    noise = percentile_of(differences, 25) / 0.55
+    if is_coarse:
+        most = _MOST_COARSE * np.median(percentile_of(differences, 75))
+        noise = np.maximum(noise, np.minimum(percentile_of(differences, 90), most))
+    return noise
 
 
 @cache

@@ -29,7 +29,7 @@ from .segments import Segment
 from .worker import Report
 
 _READ_BYTES = 1 << 22
-_SAMPLE_VERSION = 1
+_SAMPLE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def sample(job: Job, starts: list[int], kept: list[int], report: Report) -> list
             frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
         overview.scene.save(scene_file)
         places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]
-        meta = {"landmarks": places}
+        meta = {"landmarks": places, "is_coarse": overview.is_coarse}
         save_arrays(file, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, meta)
     return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]
 
@@ -169,8 +169,8 @@ def count(job: Job, segment: Segment, report: Report) -> int:
     target = None if segment == Segment(0, 0, None, None) else segment_path(job, segment.index)
     options = {"scene": _scene(job.scene, job.scene_digest)}
     if target is not None:
-        arrays, _ = load_arrays(Path(job.work, "sample.npz"), "sample", _SAMPLE_VERSION, BatchError)
-        options["learning"] = list(arrays["frames"])
+        arrays, meta = load_arrays(Path(job.work, "sample.npz"), "sample", _SAMPLE_VERSION, BatchError)
+        options["learning"], options["is_coarse"] = list(arrays["frames"]), meta["is_coarse"]
         options["scene"] = load_scene(Path(job.work, "scene.npz"))
         options["start"] = segment.start
         options["kept"] = segment.kept if segment.start is not None else None

@@ -11,6 +11,7 @@ from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.video import SourceInfo, open_source
 from crowdcount.video.files import FileSource
+from features.blocks import BlockMeter
 
 RATE = 10.0
 
@@ -125,9 +126,31 @@ def test_a_file_of_another_length_than_it_says_is_sampled_again(walk, long):
 def test_how_long_a_file_is_that_does_not_say_is_told_by_its_frames(walk, monkeypatch, is_estimated):
     """As one that a recorder was cut off in; people are told from leaves by what is seconds apart."""
     lengths = []
-    monkeypatch.setattr(Pipeline, "learn", lambda self, frames, length_s: lengths.append(length_s))
+    monkeypatch.setattr(Pipeline, "learn", lambda self, frames, length_s, _: lengths.append(length_s))
     with open_source(walk(130)) as source:
         object.__setattr__(source.info, "frame_count", None)
         looked = Overview(source, None if is_estimated else scene_from(source.info.size_wh))
         looked.teach(Pipeline(looked.scene, RATE))
     assert lengths == [pytest.approx(130 / RATE, rel=0.03)]
+
+
+@pytest.mark.parametrize("is_estimated", [True, False])
+def test_that_frames_are_coded_coarsely_is_told_before_they_are_reduced(walk, monkeypatch, is_estimated):
+    told = []
+    monkeypatch.setattr(Pipeline, "learn", lambda self, frames, length_s, is_coarse: told.append(is_coarse))
+    with open_source(walk(40)) as source:
+        for expected in (False, True):
+            monkeypatch.setattr(BlockMeter, "is_coarse", expected)
+            seen = []
+            monkeypatch.setattr(BlockMeter, "see", lambda self, image, seen=seen: seen.append(image.shape))
+            looked = Overview(source, None if is_estimated else scene_from(source.info.size_wh))
+            looked.teach(Pipeline(looked.scene, RATE))
+            assert told.pop() == expected
+            width, height = source.info.size_wh
+            assert seen == [(height, width, 3)] * 40
+            looked.teach(Pipeline(looked.scene, RATE), [image_of(source)] * 8, not expected)
+            assert told.pop() != expected
+
+
+def image_of(source):
+    return source.sample(1)[0].image_bgr

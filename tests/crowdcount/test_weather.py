@@ -13,6 +13,7 @@ from crowdcount.learning.training import evaluate
 from crowdcount.model import default_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import load_scene
+from crowdcount.video.files import FileSource
 from samples.make import write_clip
 from samples.scenes import preset
 
@@ -79,6 +80,24 @@ def test_counts_are_about_the_same(clip, as_it_was, spoilt):
     assert off[SETTLED:].mean() < 2
     assert (spoilt is grey) == ("light_change" in flags[FIRST + 10])
     assert not any(flags[SETTLED:])
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_motion_jpeg_of_low_quality_is_no_crowd(tmp_path, monkeypatch, is_live):
+    """From a file, and from a camera, whose first seconds tell."""
+    path, spoilt, scene = (tmp_path / name for name in ("plaza.mp4", "coarse.mjpeg", "plaza.scene.json"))
+    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=100), path)
+    expected = [row.count for row in crowdcount.count(path, scene=scene)]
+    capture, rng = cv2.VideoCapture(str(path)), np.random.default_rng(5)
+    with spoilt.open("wb") as file:
+        for _ in expected:
+            frame = capture.read()[1]
+            noisy = np.clip(frame + rng.normal(0, 3, frame.shape), 0, 255).astype(np.uint8)
+            file.write(cv2.imencode(".jpg", noisy, [cv2.IMWRITE_JPEG_QUALITY, 15])[1].tobytes())
+    if is_live:
+        monkeypatch.setattr(FileSource, "sample", lambda *_: [])
+    found = [row.count for row in crowdcount.count(spoilt, scene=scene, fps=10)]
+    assert np.abs(np.subtract(found, expected))[60:].mean() < 0.8  # of a file 1.1, of a camera 1.3
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from features.motion import LOW_RATE_FPS
 
 from .errors import ModelError, VideoError
 from .model import LOW_CONTRAST, NO_DIRECTIONS, CounterModel, default_model, given_model
-from .overview import Overview
+from .overview import Learning, Overview
 from .pipeline import Pipeline
 from .profile import Depth, Profile
 from .results import FrameCount, is_meaningless
@@ -105,8 +105,7 @@ class Counting:
         passes: ExitStack,
         *,
         latest: bool,
-        learning: Sequence[np.ndarray] | None,
-        is_coarse: bool | None,
+        learning: Learning | None,
         directions: bool,
         kept: Sequence[Landmark] | None,
     ):
@@ -125,7 +124,7 @@ class Counting:
         self._band_rows = None
         if model.profile is not None:
             self._band_rows = Depth.of(self.scene).rows(len(model.profile.center))
-        overview.teach(self._pipeline, learning, is_coarse)
+        overview.teach(self._pipeline, learning)
         if kept is not None:
             n_frames = self._start.frame // (self.every * self.stride)
             self._pipeline.resume(n_frames, (one for one in source.images(kept) if one is not None))
@@ -335,8 +334,7 @@ def open_counting(
     timeout_s: float = 10.0,
     reconnect_s: float = 0.0,
     latest: bool = False,
-    learning: Sequence[np.ndarray] | None = None,
-    is_coarse: bool | None = None,
+    learning: Learning | None = None,
     directions: bool = False,
     kept: Sequence[Landmark] | None = None,
     tick: Callable[[], None] | None = None,
@@ -364,10 +362,8 @@ def open_counting(
     latest : bool
         Of a camera or stream that is faster than the counting, count the newest frame and drop those that
         waited, instead of lagging ever further behind; `FrameCount.frame` shows the gaps.
-    learning : sequence of (h, w, 3) uint8, optional
-        What to learn the empty scene from, in place of `Overview.learning_frames`.
-    is_coarse : bool, optional
-        `Overview.is_coarse` of these.
+    learning : Learning, optional
+        What to learn the empty scene from, in place of `Overview.learning`.
     directions : bool
         Count right- and left-moving people too, with a model that was trained so; needs 4 frames per second.
     kept : sequence of Landmark, optional
@@ -400,7 +396,7 @@ def open_counting(
         window = start, end, every
         yield Counting(
             opened, overview, model, window, passes,
-            latest=latest, learning=learning, is_coarse=is_coarse, directions=directions, kept=kept,
+            latest=latest, learning=learning, directions=directions, kept=kept,
         )  # fmt: skip
 
 

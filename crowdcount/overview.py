@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,14 @@ def estimated_scene(source: VideoSource) -> Scene:
     return estimate_scene((frame.image_bgr for frame in sampled), source.info.size_wh)
 
 
+class Learning(NamedTuple):
+    """What a pipeline learns the empty scene from: reduced frames (h, w, 3) uint8, and whether they are coded
+    coarsely, as a `BlockMeter` found them before that."""
+
+    frames: Sequence[np.ndarray]
+    is_coarse: bool = False
+
+
 class Overview:
     """The scene of a source, and frames that show it empty.
 
@@ -50,9 +59,6 @@ class Overview:
     ----------
     scene : Scene
         SceneError when the one that was given does not fit the source.
-    is_coarse : bool
-        Whether the frames to learn from, as they were decoded, are coded coarsely, see `BlockMeter`; False
-        before they were looked at.
     """
 
     def __init__(self, source: VideoSource, scene: Scene | None = None):
@@ -64,7 +70,7 @@ class Overview:
         self.scene = self._estimated() if scene is None else scene.fitted(source.info.size_wh)
 
     def _estimated(self) -> Scene:
-        """Keeps what `learning_frames` would decode anew, halved until it takes little memory."""
+        """Keeps what `learning` would decode anew, halved until it takes little memory."""
         info = self._source.info
         width, height = info.size_wh
         while 3 * width * height * LEARNING_FRAMES > _KEPT_BYTES * 4**self._n_halvings:
@@ -85,22 +91,19 @@ class Overview:
             self._kept = []
         return estimate_scene((frame.image_bgr for frame in sampled), info.size_wh)
 
-    @property
-    def is_coarse(self) -> bool:
-        return self._blocks.is_coarse
-
-    def learning_frames(self, pipeline: Pipeline) -> list[np.ndarray]:
-        """What a pipeline learns the empty scene from: sampled frames, reduced; of a live source none."""
+    def learning(self, pipeline: Pipeline) -> Learning:
+        """What a pipeline learns the empty scene from: sampled frames; of a live source none."""
         kept, self._kept = self._kept, []
         if kept and self._n_halvings <= halvings(self._source.info.size_wh, pipeline.size_wh):
-            return [pipeline.reduced(image) for image in kept]
+            return Learning([pipeline.reduced(image) for image in kept], self._blocks.is_coarse)
         self._blocks = BlockMeter()
 
         def seen(image: np.ndarray) -> np.ndarray:
             self._blocks.see(image)
             return pipeline.reduced(image)
 
-        return [frame.image_bgr for frame in self._sampled(LEARNING_FRAMES, seen)]
+        frames = [frame.image_bgr for frame in self._sampled(LEARNING_FRAMES, seen)]
+        return Learning(frames, self._blocks.is_coarse)
 
     def _sampled(self, n: int, reduce: Reduce) -> list[Frame]:
         """Frames of the source; how long it is, where it does not say, is told by their times."""
@@ -109,19 +112,13 @@ class Overview:
             self._length_s = frames[-1].time_s - frames[0].time_s
         return frames
 
-    def teach(
-        self,
-        pipeline: Pipeline,
-        learning: Sequence[np.ndarray] | None = None,
-        is_coarse: bool | None = None,
-    ) -> None:
-        """Let a pipeline learn the empty scene, from the `learning_frames` unless others are given, which
-        another overview may have found to be `is_coarse` or not.
+    def teach(self, pipeline: Pipeline, learning: Learning | None = None) -> None:
+        """Let a pipeline learn the empty scene, from its `learning` unless another is given.
 
         Of fewer than `FEWEST_FRAMES` none can be told: then every frame is flagged "learning". A pipeline
         that knows its camera's scene sees that one where there are fewer than `MIN_LEARNING_FRAMES`.
         """
         if learning is None:
-            learning = self.learning_frames(pipeline)
-        if len(learning) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
-            pipeline.learn(learning, self._length_s, self.is_coarse if is_coarse is None else is_coarse)
+            learning = self.learning(pipeline)
+        if len(learning.frames) >= (MIN_LEARNING_FRAMES if pipeline.knows_scene else FEWEST_FRAMES):
+            pipeline.learn(learning.frames, self._length_s, learning.is_coarse)

@@ -19,7 +19,7 @@ from ..arrays import load_arrays, save_arrays
 from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
-from ..overview import Overview
+from ..overview import Learning, Overview
 from ..results import COUNTS, ROWS_PER_GROUP, FrameCount, import_parquet, joined, row_cells
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
@@ -147,11 +147,11 @@ def sample(job: Job, starts: list[int], kept: list[int], report: Report) -> list
             landmarks = _landmarks(source, starts, kept)
             overview = Overview(source, choose_scene(_scene(job.scene, job.scene_digest), model))
             rate = source.info.rate / job.every
-            frames = overview.learning_frames(make_pipeline(model, overview.scene, rate))
+            learning = overview.learning(make_pipeline(model, overview.scene, rate))
         overview.scene.save(scene_file)
         places = None if landmarks is None else [[mark.frame, mark.stamp_s, mark.key] for mark in landmarks]
-        meta = {"landmarks": places, "is_coarse": overview.is_coarse}
-        save_arrays(file, "sample", _SAMPLE_VERSION, {"frames": np.stack(frames)}, meta)
+        meta = {"landmarks": places, "is_coarse": learning.is_coarse}
+        save_arrays(file, "sample", _SAMPLE_VERSION, {"frames": np.stack(learning.frames)}, meta)
     return None if meta["landmarks"] is None else [Landmark(*place) for place in meta["landmarks"]]
 
 
@@ -170,7 +170,7 @@ def count(job: Job, segment: Segment, report: Report) -> int:
     options = {"scene": _scene(job.scene, job.scene_digest)}
     if target is not None:
         arrays, meta = load_arrays(Path(job.work, "sample.npz"), "sample", _SAMPLE_VERSION, BatchError)
-        options["learning"], options["is_coarse"] = list(arrays["frames"]), meta["is_coarse"]
+        options["learning"] = Learning(list(arrays["frames"]), meta["is_coarse"])
         options["scene"] = load_scene(Path(job.work, "scene.npz"))
         options["start"] = segment.start
         options["kept"] = segment.kept if segment.start is not None else None

@@ -256,7 +256,7 @@ def measure(
             copied[labelled[spread(MOST_COPIES, len(labelled))]] = True
 
         def measured() -> dict[str, np.ndarray]:
-            taught, learning = pipeline, overview.learning_frames(pipeline)
+            taught, learning = pipeline, overview.learning(pipeline)
             overview.teach(taught, learning)
             if model is None:
                 view = behind_people(source, rate, dataset, np.flatnonzero(wanted | others), scene, pipeline)

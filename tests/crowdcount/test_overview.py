@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdcount import overview
-from crowdcount.overview import Overview, estimated_scene
+from crowdcount.overview import Learning, Overview, estimated_scene
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from crowdcount.video import SourceInfo, open_source
@@ -68,13 +68,13 @@ def test_an_estimated_scene_is_learnt_from_the_frames_that_a_given_one_is(
     with open_source(walk(n_frames)) as source:
         estimated = Overview(source)
         pipeline = Pipeline(estimated.scene, RATE)
-        kept = estimated.learning_frames(pipeline)
+        kept = estimated.learning(pipeline).frames
         assert len(passes) == 1
-        given = Overview(source, estimated.scene).learning_frames(pipeline)
+        given = Overview(source, estimated.scene).learning(pipeline).frames
         assert len(passes) == 2
         assert alike(kept, given)
         assert len(kept) == min(60, n_frames)
-        assert alike(estimated.learning_frames(pipeline), given)  # kept no longer, and sampled again
+        assert alike(estimated.learning(pipeline).frames, given)  # kept no longer, and sampled again
     assert len(passes) == 3
 
 
@@ -91,7 +91,7 @@ def test_a_scene_alone_is_the_same_and_keeps_no_frames(walk, monkeypatch):
 def test_of_a_short_clip_all_frames_that_are_looked_at_are_kept(walk, passes, n_frames):
     with open_source(walk(n_frames)) as source:
         estimated = Overview(source)
-        kept = estimated.learning_frames(Pipeline(estimated.scene, RATE))
+        kept = estimated.learning(Pipeline(estimated.scene, RATE)).frames
         assert len(passes) == 1
         assert len(kept) == min(60, n_frames)
 
@@ -105,21 +105,21 @@ def test_large_frames_are_kept_halved_where_that_is_enough(
         estimated = Overview(source)
         scene = scene_from((240, 180), None, [(100, 60, person_height), (100, 170, person_height)])
         pipeline = Pipeline(scene, RATE)
-        kept = estimated.learning_frames(pipeline)
+        kept = estimated.learning(pipeline).frames
         assert len(passes) == n_passes
-        assert alike(kept, Overview(source, scene).learning_frames(pipeline))
+        assert alike(kept, Overview(source, scene).learning(pipeline).frames)
 
 
 def test_a_file_of_another_length_than_it_says_is_sampled_again(walk, long):
     with open_source(walk(130)) as source:
         right = Overview(source)
         pipeline = Pipeline(right.scene, RATE)
-        frames = right.learning_frames(pipeline)
+        frames = right.learning(pipeline).frames
         for announced in (None, 20, 100, 170, 400):
             object.__setattr__(source.info, "frame_count", announced)
             wrong = Overview(source)
             assert wrong.scene.line == right.scene.line
-            assert alike(wrong.learning_frames(pipeline), frames)
+            assert alike(wrong.learning(pipeline).frames, frames)
 
 
 @pytest.mark.parametrize("is_estimated", [True, False])
@@ -148,7 +148,7 @@ def test_that_frames_are_coded_coarsely_is_told_before_they_are_reduced(walk, mo
             assert told.pop() == expected
             width, height = source.info.size_wh
             assert seen == [(height, width, 3)] * 40
-            looked.teach(Pipeline(looked.scene, RATE), [image_of(source)] * 8, not expected)
+            looked.teach(Pipeline(looked.scene, RATE), Learning([image_of(source)] * 8, not expected))
             assert told.pop() != expected
 
 

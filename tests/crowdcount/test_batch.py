@@ -188,6 +188,30 @@ class TestResults:
         assert [part["first"] for part in engine.parts] == [0, 40, 80]
         assert table(tmp_path / "out", "camera=frozen/*/*")["flags"].to_pylist() == whole
 
+    def test_parts_know_that_the_footage_is_coded_coarsely(self, tmp_path):
+        """Motion JPEG of low quality, whose noise the bundled model would count."""
+        path, scene = tmp_path / "coarse/a.avi", tmp_path / "scene.json"
+        path.parent.mkdir()
+        scene_from((320, 240)).save(scene)
+        video = cv2.VideoWriter(
+            str(path), cv2.CAP_OPENCV_MJPEG, cv2.VideoWriter.fourcc(*"MJPG"), 5.0, (320, 240)
+        )
+        video.set(cv2.VIDEOWRITER_PROP_QUALITY, 10)
+        rng = np.random.default_rng(0)
+        floor = cv2.GaussianBlur(rng.normal(90, 200, (240, 320, 3)), (0, 0), 6)
+        for k in range(120):
+            image = np.clip(floor + rng.normal(0, 4, floor.shape), 0, 255).astype(np.uint8)
+            cv2.rectangle(image, (2 * k, 100), (2 * k + 20, 160), (20, 20, 200), -1)
+            video.write(image)
+        video.release()
+        whole = [row.count for row in crowdcount.count(path, scene=scene)]
+        options = Options(None, str(scene), segment_s=12.0)
+        engine = _AtOnce()
+        run_batch(plan_videos([str(path)]), tmp_path / "out", engine, options, _Nobody())
+        assert [part["first"] for part in engine.parts] == [0, 60]
+        found = np.array(table(tmp_path / "out", "camera=coarse/*/*")["count"])
+        assert np.abs(found - whole).max() < 0.001
+
     def test_a_result_says_what_it_was_made_of(self, unbroken, archive):
         (path,) = unbroken.glob("camera=hall/*/*")
         made = describe(path)

@@ -21,6 +21,7 @@ from ..errors import DatasetError, ModelError, NoFrameError
 from ..model import CounterModel
 from ..overview import Overview
 from ..pipeline import Pipeline
+from ..results import is_meaningless
 from ..scene import Scene, import_scene, is_one_shape, view_arrays, view_of
 from ..smoothing import Looks, reach, smoothed, stride
 from ..stretches import Stretch, stretches
@@ -49,7 +50,8 @@ Progress = Callable[[int, int], None]
 class FeatureTable:
     """Measured frames.
 
-    Of several recordings that were joined, `times_s`, `estimated`, `moved` and `least_contrast` are None too.
+    Of several recordings that were joined, `times_s`, `estimated`, `moved`, `least_contrast` and
+    `meaningless` are None too.
 
     Attributes
     ----------
@@ -88,6 +90,8 @@ class FeatureTable:
         `Measurement.is_recoloured` of each frame; None for ready-made features.
     least_contrast : (n,) float64 or None
         `Measurement.least_contrast` of each frame; None for ready-made features.
+    meaningless : (n,) bool or None
+        Whether each frame carries one of the flags `MEANINGLESS`; None for ready-made features.
     """
 
     rows: np.ndarray
@@ -108,6 +112,7 @@ class FeatureTable:
     moved: np.ndarray | None = None
     recoloured: np.ndarray | None = None
     least_contrast: np.ndarray | None = None
+    meaningless: np.ndarray | None = None
 
     def labels_of(self, dataset: Dataset) -> Dataset:
         """The data set that was measured, with dots and boxes where the features are."""
@@ -144,6 +149,7 @@ class FeatureTable:
             moved=at(self.moved),
             recoloured=at(self.recoloured),
             least_contrast=at(self.least_contrast),
+            meaningless=at(self.meaningless),
             directed=None,
             copies=None,
         )
@@ -286,6 +292,7 @@ def measure(
         moved=arrays["moved"],
         recoloured=arrays["recoloured"],
         least_contrast=arrays["least_contrast"],
+        meaningless=arrays["meaningless"],
     )
     if "copies" in arrays:
         of = np.flatnonzero(np.isin(table.rows, arrays["copied"]))
@@ -367,9 +374,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
 
     `rows` (n,), `times_s` (n,) and `features` (n, n_regions, n_quantities), which of them were `estimated`
     (n,) bool, not taken from the one before, where the camera was `moved` (n, 3, 3) to, NaN in its place, and
-    which are `recoloured` (n,) bool, and their `least_contrast` (n,); where they are measured, those of both
-    directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies` (k, n_regions,
-    n_quantities) of the rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
+    which are `recoloured` and which `meaningless` (n,) bool, and their `least_contrast` (n,); where they are
+    measured, those of both directions, `directed` (n, 2, n_regions, n), NaN where unknown; and the `copies`
+    (k, n_regions, n_quantities) of the rows that are `copied`, (n,) bool, their numbers in `copied` (k,).
     """
     # what is measured of a frame stands for those up to the next that is looked at
     stands_for_wanted = sliding_window_view(np.pad(wanted, (0, step - 1)), step).any(axis=1)
@@ -406,7 +413,7 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
                     continue  # its people are distorted, and its dots are in other pixels
                 if wanted[frame.index]:
                     seen = measured.moved, measured.is_recoloured, measured.least_contrast
-                    shown = measured.features, measured.directed
+                    shown = is_meaningless(measured.flags), measured.features, measured.directed
                     found.append((frame.index, frame.time_s, is_due, *seen, *shown))
                 if copied[frame.index]:  # of evenly spread sharpness, by a sequence of low discrepancy
                     sharpness = 2 * (len(copies) * _GOLDEN % 1) - 1
@@ -423,7 +430,9 @@ def _measured(source, taught, parts, wanted, copied, step, progress) -> dict[str
 
 def _as_arrays(found: Sequence[tuple], copies: dict[int, np.ndarray]) -> dict[str, np.ndarray]:
     """What was `_measured` of each frame, and of copies by the number of theirs."""
-    rows, times_s, estimated, moved, recoloured, contrast, features, directed = zip(*found, strict=True)
+    rows, times_s, estimated, moved, recoloured, contrast, meaningless, features, directed = zip(
+        *found, strict=True
+    )
     arrays = {
         "rows": np.array(rows, np.int64),
         "times_s": np.array(times_s),
@@ -431,6 +440,7 @@ def _as_arrays(found: Sequence[tuple], copies: dict[int, np.ndarray]) -> dict[st
         "moved": stacked(moved),
         "recoloured": np.array(recoloured, bool),
         "least_contrast": np.array(contrast),
+        "meaningless": np.array(meaningless, bool),
         "features": np.stack(features),
     }
     known = next((one for one in directed if one is not None), None)

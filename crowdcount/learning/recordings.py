@@ -164,8 +164,8 @@ def _joined_features(tables: Sequence[FeatureTable]) -> FeatureTable:
         features = np.vstack([part.features for part in parts])
         recoloured = np.concatenate([part.recoloured for part in parts])
         rows = {"rows": np.concatenate(places), "features": features, "recoloured": recoloured}
-        unknown = dict.fromkeys(("times_s", "estimated", "moved", "least_contrast", "directed", "copies"))
-        return replace(parts[0], **rows, **unknown)
+        unknown = ("times_s", "estimated", "moved", "least_contrast", "meaningless", "directed", "copies")
+        return replace(parts[0], **rows, **dict.fromkeys(unknown))
 
     table = of_all(tables)
     if tables[0].directed is not None:

@@ -156,7 +156,8 @@ class Evaluation:
     level : float
         Share of frames whose true count the model's intervals promise to hold.
     coverage : float
-        Share whose they hold; NaN for a model without intervals.
+        Share whose they hold, of those that have one, which frames flagged `MEANINGLESS` have not; NaN
+        without such frames, and for a model without intervals.
     outside : float
         Share of frames unlike those that the model learnt from, `CounterModel.is_outside` or by their
         colours; all of another scene.
@@ -390,7 +391,10 @@ def evaluate(
         labels=labels,
         predictions=predictions,
         level=model.level,
-        coverage=float(np.mean(is_inside)) if np.isfinite(model.quantile) else math.nan,
+    if table.meaningless is not None:  # they are counted without an interval
+        is_inside = is_inside[~table.meaningless]
+    has_intervals = np.isfinite(model.quantile) and len(is_inside) > 0
+        coverage=float(np.mean(is_inside)) if has_intervals else math.nan,
         outside=_share_outside(model, table) if is_models_scene else 1.0,
         is_learnt=has_learnt(model, dataset, table),
         camera_moved=table.camera_moved,

@@ -822,6 +822,21 @@ class TestEvaluate:
             image = cv2.imread(str(path))
             cv2.imwrite(str(tmp_path / path.name), turned_away(image) if is_moved else image)
         evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model, frames="0-2")
+    def test_frames_without_interval_tell_nothing_of_coverage(self, make_street, cell_model, tmp_path):
+        street = make_street(tmp_path / "covered", n_frames=40)
+        for number in range(20, 30):
+            path = street.frames / f"{number:04}.jpg"
+            cv2.imwrite(str(path), np.zeros_like(cv2.imread(str(path))))
+        with open_counting(street.frames, model=cell_model, scene=street.scene) as counting:
+            rows = [item.row for item in counting.frames()]
+        is_seen = np.array([row.high < np.inf for row in rows])
+        assert {number for number, row in enumerate(rows) if "blank" in row.flags} == set(range(20, 30))
+        dataset = replace(street.dataset(), counts=np.where(is_seen, [row.count for row in rows], 1000.0))
+        assert evaluate(dataset, cell_model, scene=street.scene).coverage == 1
+        blank_alone = evaluate(dataset, cell_model, frames="20-29", scene=street.scene)
+        assert math.isnan(blank_alone.coverage)
+        assert "interval" not in "\n".join(evaluation_report(blank_alone))
+
         assert evaluation.camera_moved is is_moved
 
     def test_takes_a_model_or_its_file(self, linear, of_150, tmp_path):

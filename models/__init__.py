@@ -12,6 +12,7 @@ _HOMES = {
     "conformal_quantile": "intervals",
     "count_interval": "intervals",
     "count_scale": "intervals",
+    "later_quantile": "intervals",
     "normalised_scores": "intervals",
     "CountPredictor": "predictor",
     "CurvePredictor": "predictor",

@@ -17,6 +17,7 @@ from models import (
     SuperSparseRegressor,
     blocked_quantile,
     count_metrics,
+    later_quantile,
     normalised_scores,
     prototype_path,
 )
@@ -28,7 +29,7 @@ from ..model import CounterModel, Examples, Prototypes, check_model_file, load_m
 from ..plots import PLOT_SUFFIXES, plot_compression
 from ..storage import check_writable, refuse_to_replace
 from ..watcher import Watcher
-from .measuring import Progress
+from .measuring import Progress, span_of
 
 #: Numbers of prototypes that are tried.
 SIZES = (20, 15, 10, 7, 5, 3, 2, 1)
@@ -173,10 +174,12 @@ def compress(
     number = judged.index(chosen)
     scores = normalised_scores(examples.labels, held_out[chosen.prototypes])
     blocks = [scores[examples.blocks == block] for block in range(examples.outputs.shape[1])]
+    quantile = blocked_quantile(blocks, model.level)
+    quantile = later_quantile(quantile, model.level, span_of(examples.frames, model.rate))
     compressed = replace(
         model,
         regressor=predictors[number],
-        quantile=max(model.quantile, blocked_quantile(blocks, model.level)),
+        quantile=max(model.quantile, quantile),
         facts={
             **model.facts,
             "cross_validation": asdict(chosen.metrics),

@@ -508,6 +508,12 @@ def check_labels(counts: np.ndarray, least: int, name: str) -> None:
         )
 
 
+def span_of(frames: np.ndarray, rate: float | None) -> float:
+    """Seconds from the first to the last of frames (k,) of footage; 0 of none, and where the rate (frames/s)
+    is not known, as of ready-made features."""
+    return float(np.ptp(frames)) / rate if rate and len(frames) else 0.0
+
+
 def lie_in_one_stretch(dataset: Dataset, rows: np.ndarray) -> bool:
     """Whether rows (k,) lie within `SHORT_STRETCH` of a data set, as far as it is known how long that is."""
     return _has_row(dataset, math.ceil((np.ptp(rows) + 1) / SHORT_STRETCH))

@@ -14,6 +14,7 @@ from models import (
     CountPredictor,
     blocked_quantile,
     count_metrics,
+    later_quantile,
     normalised_scores,
 )
 from models.labels import are_usual
@@ -37,6 +38,7 @@ from .measuring import (
     lie_in_one_stretch,
     n_lost_labels,
     selected,
+    span_of,
 )
 from .profile_training import ProfileFit, fit_profile, label_profiles
 from .recordings import joined, measure_recordings, thinned
@@ -263,6 +265,10 @@ def train(
     n_lost = sum(
         n_lost_labels(one, frames, table.rows) for one, table in zip(datasets, tables, strict=True)
     )
+    span_s = sum(
+        span_of(table.rows[np.isfinite(one.counts[table.rows])], table.rate)
+        for one, table in zip(datasets, tables, strict=True)
+    )
     dataset, table = joined(datasets, tables)
     directed = _fit_directions(dataset, table) if directions else None
     profile = _fit_profile(dataset, table) if target == "profile" else None
@@ -278,11 +284,12 @@ def train(
     is_trusted = is_kept & (are_usual(fitting.labels) | (np.abs(errors) < fitting.labels / 2))
     scores = normalised_scores(fitting.labels, best.predictions)
     blocks = [test for _, test in fitting.folds.split(errors)]
+    quantile = blocked_quantile([scores[block] for block in blocks], level)
     labelled = table.features[fitting.labelled]
     model = CounterModel(
         learnt.predictor,
         table.columns,
-        quantile=blocked_quantile([scores[block] for block in blocks], level),
+        quantile=later_quantile(quantile, level, span_s),
         level=level,
         usual_outside=usual_outside(labelled, fitting.folds),
         fullness=fitting.fullness(is_trusted),
@@ -384,6 +391,9 @@ def evaluate(
     seen_so = zip(predictions, contrasts, strict=True)
     intervals = np.array([model.interval(count, table.scene, contrast) for count, contrast in seen_so])
     is_inside = (intervals[:, 0] <= labels) & (labels <= intervals[:, 1])
+    if table.meaningless is not None:  # they are counted without an interval
+        is_inside = is_inside[~table.meaningless]
+    has_intervals = np.isfinite(model.quantile) and len(is_inside) > 0
     is_models_scene = model.is_for(table.scene)
     return Evaluation(
         metrics=count_metrics(labels, predictions),
@@ -391,9 +401,6 @@ def evaluate(
         labels=labels,
         predictions=predictions,
         level=model.level,
-    if table.meaningless is not None:  # they are counted without an interval
-        is_inside = is_inside[~table.meaningless]
-    has_intervals = np.isfinite(model.quantile) and len(is_inside) > 0
         coverage=float(np.mean(is_inside)) if has_intervals else math.nan,
         outside=_share_outside(model, table) if is_models_scene else 1.0,
         is_learnt=has_learnt(model, dataset, table),

@@ -15,7 +15,7 @@ from crowdcount.learning.explain import explain
 from crowdcount.learning.training import train
 from crowdcount.model import VERSION, load_model
 from crowdcount.terminal import Terminal
-from models import Correction
+from models import Correction, later_quantile
 from models.predictor import standardised
 from models.selection import SELECTIONS
 from tests.crowdcount.helpers import run
@@ -104,7 +104,7 @@ def test_a_block_is_judged_by_what_a_model_and_a_replica_that_have_not_seen_it_s
         assert all(error == pytest.approx(errors.mean()) for error in size.selected.values())
     assert found.chosen.prototypes == 1  # as more of them lower no error
     # a block that is four times as wrong as the others may be followed by one that is so again
-    assert found.model.quantile == pytest.approx(2.0 * 4)
+    assert found.model.quantile == pytest.approx(later_quantile(2.0 * 4, 0.9, 0.0))
 
 
 def test_a_replica_that_is_better_than_its_model_is_so_by_chance(rbf, monkeypatch):
@@ -135,7 +135,7 @@ def test_a_replica_of_fewer_prototypes_has_wider_intervals(rbf, monkeypatch):
     many, one = found
     assert (many.chosen.prototypes, one.chosen.prototypes) == (10, 1)
     assert one.chosen.metrics.mae > 1.5 * many.chosen.metrics.mae
-    assert one.model.quantile > 1.5 * many.model.quantile
+    assert one.model.quantile > 1.3 * many.model.quantile
 
 
 def test_a_number_of_prototypes_is_kept(rbf, tmp_path):

@@ -48,6 +48,19 @@ def of_two(days, datasets, cache):
     return train(datasets[:2], scene=days[0].scene, cache=cache)
 
 
+def test_seconds_between_recordings_are_not_of_the_footage(days, datasets, cache, monkeypatch):
+    spans = []
+
+    def quantile(blocked, level, span_s):
+        spans.append(span_s)
+        return blocked
+
+    monkeypatch.setattr("crowdcount.learning.training.later_quantile", quantile)
+    sparse = [some(dataset, slice(4, 37, 4)) for dataset in datasets[:2]]
+    model = train(sparse, scene=days[0].scene, cache=cache).model
+    assert spans == [(32 + 32) / model.rate]
+
+
 def some(dataset, labelled, **changes):
     """The data set with some of its labels."""
     counts = np.full_like(dataset.counts, np.nan)

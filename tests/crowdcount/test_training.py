@@ -37,7 +37,7 @@ from crowdcount.learning.training import evaluate, train
 from crowdcount.model import default_model, load_model
 from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
-from models import Copies, count_interval, count_metrics, hlr, robust_kernel
+from models import Copies, count_interval, count_metrics, hlr, later_quantile, robust_kernel
 from models.kernels import DUAL_ROWS
 from tests.crowdcount.numbered_frames import blank
 
@@ -411,9 +411,25 @@ class TestTrain:
         training = train(table(np.repeat([16.0, 16.0, 36.0, 16.0, 16.0], 40), np.ones((200, 6))))
         odd = (36 - 16) / 16**0.5  # in units of the square root of what is predicted
         usual = (21 - 16) / 21**0.5
+        blocked = odd * odd / usual
         assert training.block_biases == pytest.approx((5, 5, -20, 5, 5))
         # as the odd day lies outside of what the others would have promised, so may the next one
-        assert training.model.quantile == pytest.approx(odd * odd / usual)
+        assert training.model.quantile == pytest.approx(later_quantile(blocked, 0.9, 0.0))
+
+    def test_intervals_allow_for_later_footage_by_how_long_labels_go_on(self, street, trained, monkeypatch):
+        spans = []
+
+        def quantile(blocked, level, span_s):
+            spans.append((blocked, span_s))
+            return later_quantile(blocked, level, span_s)
+
+        monkeypatch.setattr("crowdcount.learning.training.later_quantile", quantile)
+        counts = street.dataset().counts
+        few = replace(street.dataset(), counts=np.where(np.arange(len(counts)) % 3 == 1, counts, np.nan))
+        model = train(few, scene=street.scene).model
+        [(blocked, span_s)] = spans
+        assert span_s == 57 / model.rate
+        assert model.quantile == later_quantile(blocked, 0.9, span_s) > blocked
 
     def test_evaluation_tells_how_often_the_interval_holds(self, linear, of_150):
         model = of_150.model
@@ -422,7 +438,7 @@ class TestTrain:
         held = np.mean((lows <= found.labels) & (found.labels <= highs))
         assert (found.level, found.coverage) == (0.9, held)
         assert held > 0.7
-        narrow = evaluate(linear, replace(model, quantile=model.quantile / 20), frames="151-200")
+        narrow = evaluate(linear, replace(model, quantile=model.quantile / 40), frames="151-200")
         assert narrow.coverage < 0.3
         assert np.isnan(evaluate(linear, replace(model, quantile=np.inf)).coverage)
 
@@ -464,8 +480,8 @@ class TestCoverage:
             training = train(measured, frames=others(first, first + 49, 100))
             found.append(coverage(measured, training, f"{first}-{first + 49}"))
         shares, widths = np.mean(found, axis=0)
-        assert 0.8 <= shares <= 0.99
-        assert widths < 2
+        assert 0.8 <= shares <= 1
+        assert widths < 2.5
 
     @pytest.mark.parametrize("name", ["mall/mall_feat.mat", "ucsd/ucsd_peds1_features.npz"])
     def test_on_published_features(self, data_dir, name):
@@ -806,6 +822,21 @@ class TestEvaluate:
         between = replace(street.dataset(), counts=(highest + by_day) / 2)
         assert evaluate(between, cell_model, scene=street.scene).coverage == 1
 
+    def test_frames_without_interval_tell_nothing_of_coverage(self, make_street, cell_model, tmp_path):
+        street = make_street(tmp_path / "covered", n_frames=40)
+        for number in range(20, 30):
+            path = street.frames / f"{number:04}.jpg"
+            cv2.imwrite(str(path), np.zeros_like(cv2.imread(str(path))))
+        with open_counting(street.frames, model=cell_model, scene=street.scene) as counting:
+            rows = [item.row for item in counting.frames()]
+        is_seen = np.array([row.high < np.inf for row in rows])
+        assert {number for number, row in enumerate(rows) if "blank" in row.flags} == set(range(20, 30))
+        dataset = replace(street.dataset(), counts=np.where(is_seen, [row.count for row in rows], 1000.0))
+        assert evaluate(dataset, cell_model, scene=street.scene).coverage == 1
+        blank_alone = evaluate(dataset, cell_model, frames="20-29", scene=street.scene)
+        assert math.isnan(blank_alone.coverage)
+        assert "interval" not in "\n".join(evaluation_report(blank_alone))
+
     def test_tells_that_the_scene_is_another_than_the_model_learnt_in(self, street, trained):
         own = trained.model.scene
         assert evaluate(street.dataset(), trained.model, frames="0-9", scene=own).is_models_scene
@@ -822,21 +853,6 @@ class TestEvaluate:
             image = cv2.imread(str(path))
             cv2.imwrite(str(tmp_path / path.name), turned_away(image) if is_moved else image)
         evaluation = evaluate(replace(street.dataset(), source=tmp_path), trained.model, frames="0-2")
-    def test_frames_without_interval_tell_nothing_of_coverage(self, make_street, cell_model, tmp_path):
-        street = make_street(tmp_path / "covered", n_frames=40)
-        for number in range(20, 30):
-            path = street.frames / f"{number:04}.jpg"
-            cv2.imwrite(str(path), np.zeros_like(cv2.imread(str(path))))
-        with open_counting(street.frames, model=cell_model, scene=street.scene) as counting:
-            rows = [item.row for item in counting.frames()]
-        is_seen = np.array([row.high < np.inf for row in rows])
-        assert {number for number, row in enumerate(rows) if "blank" in row.flags} == set(range(20, 30))
-        dataset = replace(street.dataset(), counts=np.where(is_seen, [row.count for row in rows], 1000.0))
-        assert evaluate(dataset, cell_model, scene=street.scene).coverage == 1
-        blank_alone = evaluate(dataset, cell_model, frames="20-29", scene=street.scene)
-        assert math.isnan(blank_alone.coverage)
-        assert "interval" not in "\n".join(evaluation_report(blank_alone))
-
         assert evaluation.camera_moved is is_moved
 
     def test_takes_a_model_or_its_file(self, linear, of_150, tmp_path):

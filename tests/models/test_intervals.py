@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from models import blocked_quantile, conformal_quantile, count_interval, count_scale, normalised_scores
+from models import (
+    blocked_quantile,
+    conformal_quantile,
+    count_interval,
+    count_scale,
+    later_quantile,
+    normalised_scores,
+)
+from models.intervals import HALVED_AFTER_S, LATER_BIAS
 
 
 def test_the_quantile_has_the_finite_sample_correction():
@@ -82,6 +90,29 @@ def test_blocked_quantile_of_alike_blocks_is_hardly_wider():
     scores = list(np.abs(rng.normal(0, 1, (5, 400))))
     plain = conformal_quantile(np.concatenate(scores), 0.9)
     assert plain <= blocked_quantile(scores, 0.9) < 1.1 * plain
+
+
+def test_later_footage_is_covered_though_its_bias_is_its_own():
+    """Of a minute whose blocks share one light, the blocked quantile covers too little of the next."""
+    rng = np.random.default_rng(3)
+    blocked, later = [], []
+    for bias in rng.normal(0, LATER_BIAS, 300):
+        quantile = blocked_quantile(list(np.abs(rng.normal(0, 0.2, (5, 40)))), 0.9)
+        new = np.abs(bias + rng.normal(0, 0.2, 200))
+        blocked.append(np.mean(new <= quantile))
+        later.append(np.mean(new <= later_quantile(quantile, 0.9, 0.0)))
+    assert np.mean(blocked) < 0.75
+    assert np.mean(later) == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_bias_of_later_footage_counts_less_the_longer_what_was_learnt_from():
+    of_nothing = later_quantile(0.0, 0.9, 0.0)
+    assert of_nothing == pytest.approx(1.645 * LATER_BIAS, rel=1e-3)
+    assert later_quantile(0.0, 0.9, HALVED_AFTER_S) == pytest.approx(of_nothing / 2**0.5)
+    assert later_quantile(0.0, 0.99, 0.0) > 1.5 * of_nothing
+    assert later_quantile(0.7, 0.9, 86400.0) == pytest.approx(0.7, rel=1e-2)  # of a day
+    assert later_quantile(3.0, 0.9, 0.0) < 1.02 * 3.0
+    assert later_quantile(np.inf, 0.9, 60.0) == np.inf
 
 
 def test_blocked_quantile_needs_two_blocks():

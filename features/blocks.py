@@ -22,7 +22,7 @@ class BlockMeter:
     """Looks at how frames of one camera, full size, differ from one to the next, seconds apart or not."""
 
     def __init__(self):
-        self._last, self._steps = None, []
+        self._last, self._sums, self._n_steps = None, (0.0, 0.0), 0
 
     def see(self, frame_bgr: np.ndarray) -> None:
         """Take a further frame, (H, W, 3) uint8 as it was decoded."""
@@ -35,18 +35,20 @@ class BlockMeter:
         ]
         if self._last is not None and [one.shape for one in few] == [one.shape for one in self._last]:
             steps = (np.abs(np.diff(one - last)) for one, last in zip(few, self._last, strict=True))
-            self._steps.append([np.minimum(one, _MOST).mean(axis=0) for one in steps])
-        elif self._last is not None:
-            self._steps = []
+            self._sums = [
+                total + np.minimum(one, _MOST).mean(axis=0)
+                for total, one in zip(self._sums, steps, strict=True)
+            ]
+            self._n_steps += 1
+        else:
+            self._sums, self._n_steps = (0.0, 0.0), 0
         self._last = few
 
     @property
     def is_coarse(self) -> bool:
         """Whether the frames differ in blocks, both across and down, since they had another size last; False
         of fewer than two, or of some that are too small to tell."""
-        if not self._steps:
-            return False
-        return all(_is_in_blocks(np.mean(steps, axis=0)) for steps in zip(*self._steps, strict=True))
+        return self._n_steps > 0 and all(_is_in_blocks(total / self._n_steps) for total in self._sums)
 
 
 def _is_in_blocks(steps) -> bool:

@@ -128,7 +128,7 @@ def read_calls(path: str | Path) -> list[Statement]:
 
 
 def _stretch(row: dict[str, str], where: str) -> tuple[Position, Position | None]:
-    if not {"frame", "start"} & set(row):
+    if not set(_PLACES) & set(row):
         return Position(time_s=seconds_in(row["time_s"], where)), None
     frame, start, end = (row.get(name, "") for name in _PLACES)
     if bool(frame) == bool(start or end) or bool(start) != bool(end):

@@ -164,6 +164,7 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
         ("frame,call\n10,fine\n", "line 2: there is no measured frame from frame 10 to frame 11"),
         ("start,end,call\n5,5,fine\n", "line 2: there is no measured frame from frame 5 to frame 5"),
         ("time_s,call\n1,fine\n", "line 2: there is no measured frame from 1 s; correct it"),
+        ("time_s,end,call\n0.1,0.5s,fine\n", "line 2: expected a frame, or a start and an end"),
         ("time_s,call\nnoon,fine\n", "line 2: expected seconds since the first frame, .*found 'noon'"),
         ("time_s,call\n,fine\n", "line 2: expected seconds since the first frame, .*found ''"),
     ],

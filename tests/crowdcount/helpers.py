@@ -6,7 +6,9 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from crowdcount.cli import command_line
+from crowdcount.model import CounterModel
 from crowdcount.results import FrameCount
+from models import later_quantile
 
 
 def run(*arguments) -> Result:
@@ -29,3 +31,8 @@ def only(folder: Path) -> list[str]:
 def unknown(row: FrameCount) -> FrameCount:
     """A row as of a frame that could not be decoded."""
     return FrameCount(row.frame, row.time_s, math.nan, math.nan, math.nan, ("undecodable",))
+
+
+def quantile_of_blocks(model: CounterModel) -> float:
+    """What the blocks of a table of ready-made features taught, without what is allowed for later footage."""
+    return math.sqrt(model.quantile**2 - later_quantile(0.0, model.level, 0.0) ** 2)

@@ -39,6 +39,7 @@ from crowdcount.pipeline import Pipeline
 from crowdcount.scene import scene_from
 from models import Copies, count_interval, count_metrics, hlr, later_quantile, robust_kernel
 from models.kernels import DUAL_ROWS
+from tests.crowdcount.helpers import quantile_of_blocks
 from tests.crowdcount.numbered_frames import blank
 
 CODE = Path(profile.__file__).parent
@@ -438,7 +439,7 @@ class TestTrain:
         held = np.mean((lows <= found.labels) & (found.labels <= highs))
         assert (found.level, found.coverage) == (0.9, held)
         assert held > 0.7
-        narrow = evaluate(linear, replace(model, quantile=model.quantile / 40), frames="151-200")
+        narrow = evaluate(linear, replace(model, quantile=quantile_of_blocks(model) / 20), frames="151-200")
         assert narrow.coverage < 0.3
         assert np.isnan(evaluate(linear, replace(model, quantile=np.inf)).coverage)
 
@@ -475,13 +476,19 @@ class TestCoverage:
         dataset = street.dataset()
         measured = measure(dataset, np.ones(100, bool), scene=street.scene)
         measured = table(dataset.counts, measured.features)
-        found = []
+        found, of_blocks = [], []
         for first in (1, 51):
             training = train(measured, frames=others(first, first + 49, 100))
+            model = training.model
+            narrower = replace(training, model=replace(model, quantile=quantile_of_blocks(model)))
             found.append(coverage(measured, training, f"{first}-{first + 49}"))
-        shares, widths = np.mean(found, axis=0)
-        assert 0.8 <= shares <= 1
-        assert widths < 2.5
+            of_blocks.append(coverage(measured, narrower, f"{first}-{first + 49}"))
+        shares, widths = np.mean(of_blocks, axis=0)
+        assert 0.8 <= shares <= 0.99
+        assert widths < 2
+        later_shares, later_widths = np.mean(found, axis=0)
+        assert shares <= later_shares
+        assert widths < later_widths < 2.5
 
     @pytest.mark.parametrize("name", ["mall/mall_feat.mat", "ucsd/ucsd_peds1_features.npz"])
     def test_on_published_features(self, data_dir, name):

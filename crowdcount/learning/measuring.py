@@ -26,6 +26,7 @@ from ..scene import Scene, import_scene, is_one_shape, view_arrays, view_of
 from ..smoothing import Looks, reach, smoothed, stride
 from ..stretches import Stretch, stretches
 from ..video import Position, spread
+from . import MIN_COUNTS
 from .cache import kept
 from .datasets import Dataset
 from .directions import check_directions
@@ -502,9 +503,10 @@ def check_labels(counts: np.ndarray, least: int, name: str) -> None:
     """DatasetError when fewer than `least` of the counts (n,) of the frames asked for are known."""
     n_labels = int(np.isfinite(counts).sum())
     if n_labels < least:
+        few = ", or correct a model by these with crowdcount recalibrate" if n_labels >= MIN_COUNTS else ""
         raise DatasetError(
             f"expected {least} or more labelled frames that can be decoded, found {n_labels} in "
-            f"{name} among those asked for; label more frames"
+            f"{name} among those asked for; label more frames{few}"
         )
 
 

@@ -20,6 +20,7 @@ from models.recalibration import LEAST_SCALE
 
 from ..model import CounterModel, given_model
 from ..scene import Scene
+from . import MIN_COUNTS
 from .datasets import Dataset
 from .measuring import (
     FeatureTable,
@@ -33,8 +34,6 @@ from .measuring import (
 )
 from .training_range import most_labelled
 
-#: With fewer counts, leaving one out leaves too little to judge by.
-MIN_COUNTS = 3
 #: Below this share of the smallest count that was corrected no label tells of the offset, which falls off.
 LEAST_SHARE = 0.5
 #: Counts that are on average so many times more or fewer people than a model counts contradict it, with one

@@ -664,6 +664,7 @@ class TestMot:
         assert dataset.boxes[0] is None
         annotated, ignored = dataset.notes
         assert "frames 2-4 of its numbering, from its first to its last row, are taken" in annotated
+        assert "annotated, 1 without a row as empty; give" in annotated
         assert "1 boxes of people that it marks as not to be considered are counted all the same" in ignored
         assert load_dataset(clip, mot=mot, annotated="1-3,2-4").notes == (ignored,)
 

@@ -337,8 +337,10 @@ class TestTrain:
         with pytest.raises(DatasetError, match=f"{MIN_LABELS} or more labelled frames") as caught:
             train(replace(linear, counts=counts))
         assert "\n" not in str(caught.value)
-        with pytest.raises(DatasetError, match="found 5"):
+        with pytest.raises(DatasetError, match=r"found 5 .* by these with crowdcount recalibrate$"):
             train(linear, frames="1-5")
+        with pytest.raises(DatasetError, match=r"found 2 .*; label more frames$"):
+            train(linear, frames="1-2")
 
     def test_of_thousands_of_labels_evenly_spread_ones_are_learnt_from(self, linear, monkeypatch):
         """All fits that hold a matrix over the labelled frames then have one that the memory takes."""

@@ -154,8 +154,10 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
     notes = []
     if annotated is None:
         ranges = [(min(people), max(people))]
+        n_empty = ranges[0][1] - ranges[0][0] + 1 - len(people)
+        empty = f", {n_empty} without a row as empty" if n_empty else ""
         notes.append(f"{mot_path}: frames {range_text(*ranges[0])} of its numbering, from its first to its "
-                     "last row, are taken as annotated; give the annotated frames if it is otherwise")
+                     f"last row, are taken as annotated{empty}; give the annotated frames if it is otherwise")
     else:
         ranges = parse_ranges(annotated)
     if min(low for low, _ in ranges) < 1:

@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import cv2
 import numpy as np
@@ -20,6 +21,7 @@ from features.edges import edge_features
 from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
+from features.haze import Haze, HazeWatch, haze_of
 from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
@@ -52,6 +54,9 @@ GRIDS = ((1, 1), (3, 2), (6, 5))
 #: A picture whose brightness differs by fewer grey levels shows nobody, as foreground differs from the empty
 #: scene by at least so many: a covered lens, no light, or too much.
 BLANK_RANGE = 10
+#: `Measurement.least_contrast` of frames that were cleared of haze, at the least: over `CLEAR_CONTRAST` it is
+#: the factor by which their counts are off (docs/decisions/2026-11-29-haze.md).
+BEHIND_HAZE = 0.215
 #: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
 LEAST_BLOB = 0.01
 #: Small gaps are closed, in pixels.
@@ -89,7 +94,7 @@ class Measurement:
     is_recoloured : bool
         See `Segmenter.is_recoloured`.
     least_contrast : float
-        See `MedianBackground.least_contrast`.
+        See `MedianBackground.least_contrast`; `BEHIND_HAZE` or more in haze that was cleared.
     """
 
     features: np.ndarray
@@ -183,7 +188,10 @@ class Pipeline:
             joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
             self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
         known = None if scene.view is None else scene.view.resized(self.size_wh)
-        self._segmenter = Segmenter(rate, small.roi, by_blob, known, small.person_height)
+        self._new_segmenter = partial(Segmenter, rate, small.roi, by_blob, known, small.person_height)
+        self._segmenter = self._new_segmenter()
+        self._haze: Haze | None = None
+        self._haze_watch = HazeWatch(rate) if by_blob else None
         self._last_frame = None
         self._freeze, self._blocks = FreezeWatch(rate), BlockMeter()
         self._meter = None
@@ -236,8 +244,11 @@ class Pipeline:
     ) -> None:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over footage of so many seconds, reduced
         or not; 0 where its length is unknown. `is_coarse`: as a `BlockMeter` found them before."""
-        self._segmenter.expect(is_coarse)
-        self._segmenter.learn([self.reduced(frame) for frame in frames_bgr], length_s)
+        frames = [self.reduced(frame) for frame in frames_bgr]
+        if self._by_blob:
+            self._haze, self._haze_watch = haze_of(frames), None
+        self._expect(is_coarse)
+        self._segmenter.learn([self._cleared(frame) for frame in frames], length_s)
 
     def learns_anew(self, n_frames: int) -> bool:
         """See `Segmenter.learns_anew`."""
@@ -247,7 +258,7 @@ class Pipeline:
         """Go on in the middle of the footage: see `Segmenter.resume`; frames as `measure` takes them."""
         reduced, last = [], deque(maxlen=N_KEPT)
         for frame in kept_bgr:
-            reduced.append(self.reduced(frame))
+            reduced.append(self._cleared(self.reduced(frame)))
             last.append(frame)
         self._segmenter.resume(n_frames, reduced)
         self._freeze.resume(n_frames, last)
@@ -258,17 +269,18 @@ class Pipeline:
 
     def in_place(self, frame_bgr: np.ndarray) -> tuple[np.ndarray, Registration | None] | None:
         """A frame (H, W, 3) uint8 at the working size: see `Segmenter.in_place`."""
-        return self._segmenter.in_place(self.reduced(frame_bgr))
+        return self._segmenter.in_place(self._cleared(self.reduced(frame_bgr)))
 
     def measure(self, frame_bgr: np.ndarray) -> Measurement:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
-        foreground = self._applied(frame_bgr)
+        small = self.reduced(frame_bgr)
+        foreground = self._applied(small, frame_bgr)
         frame = self._last_frame = foreground.image_bgr
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
         measured = self._features(frame, grey, figures, foreground.light)
         found = {
-            "blank": contrast_of(frame) < BLANK_RANGE,
+            "blank": contrast_of(small) < BLANK_RANGE,
             "frozen": self._freeze.see(frame_bgr),
             "vehicle": figures.without_vehicles,
         }
@@ -278,23 +290,36 @@ class Pipeline:
         mask = self._segmenter.as_seen(figures.mask)
         directed = self._directed(grey, figures.mask)
         segmenter = self._segmenter
-        seen = segmenter.moved, segmenter.is_recoloured, segmenter.least_contrast
+        least_contrast = max(segmenter.least_contrast, 0.0 if self._haze is None else BEHIND_HAZE)
+        seen = segmenter.moved, segmenter.is_recoloured, least_contrast
         return Measurement(measured, mask, flags, directed, *seen)
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had
         been; a fraction of the cost."""
-        frame = self._applied(frame_bgr).image_bgr
+        frame = self._applied(self.reduced(frame_bgr), frame_bgr).image_bgr
         self._freeze.see(frame_bgr)
         if self._motion is not None:
             self._motion.pass_over(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
 
-    def _applied(self, frame_bgr) -> Foreground:
-        """The next frame's foreground. Of a camera or stream the scene is learnt from the first ones."""
-        if self._by_blob and self._segmenter.empty is None:
-            self._blocks.see(frame_bgr)
-            self._segmenter.expect(self._blocks.is_coarse)
-        return self._segmenter.apply(self.reduced(frame_bgr))
+    def _applied(self, small_bgr, frame_bgr) -> Foreground:
+        """The foreground of the next frame, reduced and as it is. Of a camera or stream the scene is learnt
+        from the first ones, and anew when the haze before it comes or goes."""
+        if self._haze_watch is not None:
+            if self._haze_watch.see(small_bgr):
+                self._haze, self._segmenter = self._haze_watch.haze, self._new_segmenter()
+            if self._segmenter.empty is None:
+                self._blocks.see(frame_bgr)
+                self._expect(self._blocks.is_coarse)
+        return self._segmenter.apply(self._cleared(small_bgr))
+
+    def _expect(self, is_coarse) -> None:
+        """Learn the scene as of frames that are coded so, and behind the haze that is known."""
+        step = 1.0 if self._haze is None else self._haze.gain(self.size_wh[1])[:, None]
+        self._segmenter.expect(is_coarse, step)
+
+    def _cleared(self, small_bgr) -> np.ndarray:
+        return small_bgr if self._haze is None else self._haze.cleared(small_bgr)
 
     @property
     def sees_rain(self) -> bool:
@@ -303,11 +328,12 @@ class Pipeline:
 
     def glimpse(self, frame_bgr: np.ndarray) -> None:
         """See a frame (H, W, 3) uint8 that is not measured: see `Segmenter.glimpse`."""
-        self._segmenter.glimpse(self.reduced(frame_bgr))
+        self._segmenter.glimpse(self._cleared(self.reduced(frame_bgr)))
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two that are measured; traceless."""
-        mask = self.figures(self._segmenter.mask_of(self.reduced(frame_bgr))).mask
+        small = self._cleared(self.reduced(frame_bgr))
+        mask = self.figures(self._segmenter.mask_of(small)).mask
         return self._segmenter.as_seen(mask)
 
     def measure_again(self, sharpness: float) -> np.ndarray:

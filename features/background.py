@@ -38,6 +38,8 @@ ONE_SCENE_S = 3600.0
 RESTLESS = 8.0
 #: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
 DEVIATIONS = 3.5
+#: Nor is it within so many steps of what was decoded: where it is learnt, noise can be less than one.
+_LEAST_STEPS = 5
 #: What hides the known scene in all frames is somebody, not something that was put there, where in this share
 #: of it, in squares of so many pixels, it is restless and the known scene was not.
 RESTLESS_SHARE, _RESTLESS_AROUND = 0.1, (31, 31)
@@ -160,6 +162,8 @@ class MedianBackground:
     is_coarse : bool
         Whether the frames to learn from are coded coarsely, see `noise_of`: counts in any scene gain where it
         is allowed for (docs/decisions/2026-11-29-coarse.md).
+    step : float or (H, 1) float64
+        To how many grey levels one has grown of what was decoded, as where haze is taken away.
     n_frames : int
         Frames seen so far: each `window_step`-th is kept.
     least_contrast : float
@@ -178,7 +182,7 @@ class MedianBackground:
         self._window_step = window_step(rate)
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.empty = self.known = self.meter = self._steadier = None
-        self.is_coarse = False
+        self.is_coarse, self.step = False, 1.0
         self.n_frames, self.least_contrast = 0, 0.0
 
     def steadied(self, frames: np.ndarray) -> np.ndarray:
@@ -233,7 +237,8 @@ class MedianBackground:
         others = ()
         if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
-        threshold = np.clip(self._deviations * noise, self._least, 80).astype(np.uint8)
+        least = np.maximum(self._least, _LEAST_STEPS * self.step)
+        threshold = np.clip(self._deviations * noise, least, 80).astype(np.uint8)
         standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = _ANYTHING
@@ -282,7 +287,7 @@ class MedianBackground:
     def for_another_view(self) -> "MedianBackground":
         """One that has learnt nothing, but has seen as many frames."""
         other = MedianBackground(self._rate, self._any_scene, self._person_height)
-        other.n_frames, other.is_coarse = self.n_frames, self.is_coarse
+        other.n_frames, other.is_coarse, other.step = self.n_frames, self.is_coarse, self.step
         return other
 
     def resume(self, n_frames: int, n_kept: int) -> None:

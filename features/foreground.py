@@ -286,9 +286,9 @@ class Segmenter:
         self._light = self._light_in_turn = self._learning_for = None
         self._shaken = False
 
-    def expect(self, is_coarse: bool) -> None:
-        """Learn from now on as of frames that are coded coarsely or not, see `MedianBackground.is_coarse`."""
-        self._model.is_coarse = is_coarse
+    def expect(self, is_coarse: bool, step: float | np.ndarray = 1.0) -> None:
+        """Learn from now on as of such frames, see `is_coarse` and `step` of `MedianBackground`."""
+        self._model.is_coarse, self._model.step = is_coarse, step
 
     def learns_anew(self, n_frames: int) -> bool:
         """Whether the scene just learnt is learnt anew within so many frames; if not, `resume` needs none."""

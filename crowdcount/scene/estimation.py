@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 
 from features.camera import showing_one_view
+from features.haze import haze_of
 from features.images import resized
 from features.light import telling
 from features.perspective import estimate_height_line
@@ -62,7 +63,9 @@ def estimate_scene(
         When the frames are not all of one size, in three colours and uint8.
     """
     scene = scene_from(size_wh, polygons)
-    frames = showing_one_view(telling(for_estimation(frame) for frame in _checked(frames_bgr)))
+    frames = [for_estimation(frame) for frame in _checked(frames_bgr)]
+    haze = haze_of(frames) if frames else None
+    frames = showing_one_view(telling(frames if haze is None else map(haze.cleared, frames)))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     steadier = Steadier(frames)

@@ -17,6 +17,9 @@ from crowdcount.pipeline import (
     working_size,
 )
 from crowdcount.scene import Scene, scene_from
+from features import background
+from features.background import kept_frames
+from features.haze import Haze
 from features.schema import VIEWS
 from features.vehicles import VehicleFinder
 
@@ -331,3 +334,43 @@ def test_people_are_joined_in_the_band_of_rows_around_them_as_in_a_larger_frame(
         found = pipeline.figures(mask.copy()).mask
         assert found.any()
         np.testing.assert_array_equal(found, (least & (np.arange(len(least)) > 0))[labels])
+
+
+class TestHaze:
+    @pytest.fixture
+    def hazy(self, monkeypatch):
+        monkeypatch.setattr("crowdcount.pipeline.haze_of", lambda frames: Haze(np.full(8, 60.0), 200.0))
+
+    def test_whoever_looks_sees_without_it(self, hazy, monkeypatch):
+        """What is measured, learnt from to go on by, looked at in between or looked for in the view."""
+        rate, frames = 5.0, list(drawn((320, 240), 140))
+        monkeypatch.setattr(background, "ABSORPTION_S", 60 / rate)  # every frame is kept, and 60 learnt from
+        whole, part = (Pipeline.for_any_scene(drawn_scene((320, 240)), rate) for _ in range(2))
+        for pipeline in whole, part:
+            pipeline.learn(frames[::3])
+        measured = [whole.measure(frame) for frame in frames]
+        part.resume(130, [frames[k] for k in kept_frames(130, rate)])
+        for k in range(130, 140):
+            found = part.measure(frames[k])
+            np.testing.assert_array_equal(found.features, measured[k].features)
+            assert np.mean(part.mask_of(frames[k]) != measured[k].mask) < 0.001
+        image, where = part.in_place(frames[0])
+        assert where is None
+        assert np.abs(image.astype(int) - part.view.image_bgr).mean() < 5
+        assert part.view.image_bgr.std() > 1.3 * np.median(frames, axis=0).std()
+
+    def test_a_model_of_one_camera_sees_it_as_it_is(self, hazy):
+        frames = list(drawn((320, 240), 20))
+        pipeline = Pipeline(drawn_scene((320, 240)), 1.0)
+        pipeline.learn(frames)
+        np.testing.assert_allclose(
+            pipeline.view.image_bgr, np.median([pipeline.reduced(frame) for frame in frames], axis=0), atol=3
+        )
+
+    def test_a_blank_picture_is_blank_before_it_is_cleared(self, hazy):
+        frames = list(drawn((320, 240), 20))
+        pipeline = Pipeline.for_any_scene(drawn_scene((320, 240)), 1.0)
+        pipeline.learn(frames)
+        assert "blank" not in pipeline.measure(frames[0]).flags
+        covered = np.tile(np.linspace(126, 134, 320).astype(np.uint8)[None, :, None], (240, 1, 3))
+        assert "blank" in pipeline.measure(covered).flags

@@ -639,6 +639,21 @@ class TestEstimate:
         assert scene.height_reliability > 0.6
         assert same(scene, estimate_scene(frames, size_wh))
 
+    def test_people_behind_haze_tell_their_heights(self):
+        size_wh, rng = (320, 240), np.random.default_rng(1)
+        ground = rng.uniform(0.05, 1, (48, 64))
+        ground = cv2.resize(ground, size_wh, interpolation=cv2.INTER_NEAREST)[..., None]
+        walkers = walking(40, size_wh, 0.3, 10.0, np.random.default_rng(0))
+        frames = [np.where(frame > 100, frame * ground, frame) for frame in walkers]
+        hazy = [0.1 * frame + 180 + rng.normal(0, 0.5, frame.shape) for frame in frames]
+        clear, hazy = (
+            estimate_scene([frame.astype(np.uint8) for frame in those], size_wh) for those in (frames, hazy)
+        )
+        assert hazy.height_reliability > 0.6
+        for row in (120, 220):
+            found, expected = (one.line.slope * row + one.line.intercept for one in (hazy, clear))
+            assert found == pytest.approx(expected, rel=0.1)
+
     def test_the_view_behind_a_cut_tells_nothing(self):
         size_wh = (320, 240)
         ground = np.random.default_rng(1).uniform(0.4, 1, (12, 16))

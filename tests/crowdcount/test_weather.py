@@ -100,6 +100,30 @@ def test_motion_jpeg_of_low_quality_is_no_crowd(tmp_path, monkeypatch, is_live):
     assert np.abs(np.subtract(found, expected))[60:].mean() < 0.8  # of a file 1.1, of a camera 1.3
 
 
+@pytest.mark.parametrize("is_live", [False, True])
+def test_people_in_fog_are_counted_by_the_bundled_model(tmp_path, monkeypatch, is_live):
+    """From a file, and from a camera, which learns its scene anew when it knows the fog."""
+    path, spoilt, scene = (tmp_path / name for name in ("plaza.mp4", "fog.avi", "plaza.scene.json"))
+    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=N_FRAMES), path)
+    if is_live:
+        monkeypatch.setattr(FileSource, "sample", lambda *_: [])
+    expected = [row.count for row in crowdcount.count(path, scene=scene)]
+    capture, rng, video = cv2.VideoCapture(str(path)), np.random.default_rng(5), None
+    for _ in expected:
+        frame = capture.read()[1]
+        share = np.linspace(0.9, 0.75, len(frame))[:, None, None]
+        foggy = (1 - share) * frame + 200 * share + rng.normal(0, 2, frame.shape)
+        if video is None:
+            video = cv2.VideoWriter(str(spoilt), cv2.VideoWriter.fourcc(*"MJPG"), 10, frame.shape[1::-1])
+            video.set(cv2.VIDEOWRITER_PROP_QUALITY, 95)
+        video.write(np.clip(foggy, 0, 255).astype(np.uint8))
+    video.release()
+    rows = list(crowdcount.count(spoilt, scene=scene))
+    found = [row.count for row in rows]
+    assert np.abs(np.subtract(found, expected))[SETTLED:].mean() < 2  # 4.8 and 4.9, of 5
+    assert all(row.flags == ("low_contrast",) for row in rows[SETTLED:])
+
+
 @pytest.fixture(scope="module")
 def fast_rain(clip):
     """The clip in rain at 25 frames/s."""

@@ -513,6 +513,16 @@ class TestLeastContrast:
         assert times[0] < segmenter.least_contrast / by_day < times[1]
 
 
+def test_within_a_few_steps_of_what_was_decoded_nothing_is_foreground(empty_scene):
+    """Where contrast is raised, noise that no frame to learn from has can be some steps, here fewer below."""
+    segmenter, camera = empty_scene(10)
+    segmenter.expect(False, np.where(np.arange(HEIGHT) < HEIGHT // 2, 6.0, 3.0)[:, None])
+    segmenter.learn([camera() for _ in range(20)])
+    threshold = segmenter.empty.threshold
+    assert threshold[: HEIGHT // 2].min() == 30
+    assert threshold[HEIGHT // 2 :].min() == 15
+
+
 class TestLight:
     @both_rates
     @pytest.mark.parametrize("where", ["everywhere", "left to right", "a corner"])

@@ -1,0 +1,147 @@
+"""Haze: fog, smoke, a dirty or sunlit dome before the camera lay a veil of light over all that it shows.
+
+A scene J is seen as I = t J + (1 - t) A, with A the light of the haze and t the share that passes it
+(Koschmieder, 1924), so that people hardly stand out from what is behind them. In a clear picture nearly every
+part has something dark, in a channel at least (the dark channel of He, Sun and Tang, CVPR 2009); what is
+missing of that is the veil (1 - t) A. An even, light floor has nothing dark either, but people who come are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
+from .captions import captions
+from .images import largest_difference, median_of
+from .light import showing_something
+
+#: A picture has so many rows and columns of parts, and this percentage of a row may be darker than the veil
+#: by what a camera writes into it, or where it is masked.
+_PARTS, _DARKER = 8, 20
+#: How dark parts of clear footage are somewhere at some time, grey levels: up to 20 as a rule. If the whole
+#: upper half is lighter than the second level, a veil begins to be taken away, from the third on all of it.
+_DARK, _CLEAR, _HAZY = 20, 60, 90
+#: By how many times contrast grows at the most: beyond, so does the noise of coding.
+_MOST_GAIN = 6.0
+#: Who moves differs from the median by so many grey levels, in whole pieces, of so many pixels in all; less
+#: than this share of them is so much darker than a veil, which is that so many bands below: there they stand.
+_MOVES, _PIECE, _LEAST_MOVING = 6, np.ones((3, 3), np.uint8), 30
+_MOST_DARK, _DARKER_BY, _TALL = 0.1, 15, 2
+#: A veil of fewer grey levels is none, and it is another one from so many on.
+_LEAST_VEIL, _CHANGED = 10.0, 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Haze:
+    """The veil over the pictures of one camera.
+
+    Attributes
+    ----------
+    veil : (n,) float64
+        Grey levels that it adds, from the top of the picture to its bottom, in `n` bands of equal height; not
+        more below than above, where a camera sees farther.
+    white : float
+        The level of what is bright in the pictures, which stays.
+    """
+
+    veil: np.ndarray
+    white: float
+
+    def gain(self, height: int) -> np.ndarray:
+        """By how many times the contrast grows in each row of an image so high: (height,) float64."""
+        contrast = self.white - _DARK
+        return np.minimum(contrast / np.maximum(contrast - self._at_rows(height), 1.0), _MOST_GAIN)
+
+    def cleared(self, image_bgr: np.ndarray) -> np.ndarray:
+        """An image (H, W, 3) uint8 as it were without the veil: what is as dark as that is `_DARK`."""
+        height = len(image_bgr)
+        gain = self.gain(height)
+        offset = _DARK - (_DARK + self._at_rows(height)) * gain
+        gain, offset = (np.float32(values)[:, None, None] for values in (gain, offset))
+        return np.clip(image_bgr * gain + (offset + 0.5), 0, 255).astype(np.uint8)
+
+    def _at_rows(self, height) -> np.ndarray:
+        n = len(self.veil)
+        return np.interp((np.arange(height) + 0.5) * n / height, np.arange(n) + 0.5, self.veil)
+
+
+def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haze | None:
+    """The haze over images (H, W, 3) uint8 of one camera, spread over some time.
+
+    None where they are clear. Where nobody moves by whom it could be told, it is as before.
+    """
+    images_bgr = showing_something(images_bgr)
+    dark = [_dark_channel(image) for image in images_bgr]
+    darkest = np.min(dark, axis=0)
+    rows, columns = (np.linspace(0, n, _PARTS, endpoint=False).astype(int) for n in darkest.shape)
+    of_parts = np.minimum.reduceat(np.minimum.reduceat(darkest, rows, axis=0), columns, axis=1)
+    levels = np.percentile(of_parts, _DARKER, axis=1)
+    if levels[0] < levels[1]:  # a text or a mask, mostly: haze becomes less from the top of a picture down
+        levels[0] = levels[1]
+    levels = np.minimum.accumulate(levels)
+    usual = levels[_PARTS // 2 - 1]
+    if usual <= _CLEAR:
+        return None
+    frames = np.stack(images_bgr)
+    median = median_of(frames)
+    is_scene = ~captions(frames, median)
+    lower = np.append(levels[_TALL:], np.full(_TALL, levels[-1]))
+    much_darker = np.repeat(lower - _DARKER_BY, np.diff(np.append(rows, len(darkest))))[:, None]
+    n_moving = n_dark = 0
+    for image, its_dark in zip(images_bgr, dark, strict=True):
+        moves = (largest_difference(image, median) >= _MOVES) & is_scene
+        moves = cv2.erode(moves.view(np.uint8), _PIECE) > 0
+        n_moving += np.count_nonzero(moves)
+        n_dark += np.count_nonzero(moves & (its_dark < much_darker))
+    if n_moving < _LEAST_MOVING:
+        return before
+    if n_dark > _MOST_DARK * n_moving:
+        return None
+    share = min(1.0, (usual - _CLEAR) / (_HAZY - _CLEAR))
+    veil = share * np.maximum(levels - _DARK, 0.0)
+    if veil.mean() < _LEAST_VEIL:
+        return None
+    white = np.percentile(cv2.cvtColor(frames.reshape(-1, *frames.shape[2:]), cv2.COLOR_BGR2GRAY), 98)
+    return Haze(veil, float(white))
+
+
+def _dark_channel(image_bgr) -> np.ndarray:
+    blue, green, red = cv2.split(image_bgr)
+    return cv2.min(cv2.min(blue, green), red)
+
+
+class HazeWatch:
+    """Follows the haze before a live camera, whose first seconds tell of it what the whole of a file would:
+    so many images as a scene is learnt from first, and later ones from half a minute each.
+
+    Parameters
+    ----------
+    rate : float
+        Frames per second that will be given to `see`.
+
+    Attributes
+    ----------
+    haze : Haze or None
+        As last seen.
+    """
+
+    def __init__(self, rate: float):
+        self.haze: Haze | None = None
+        self._step, self._n_frames = max(1, round(rate / 2)), -1
+        self._images, self._n_needed = [], MIN_LEARNING_FRAMES
+
+    def see(self, image_bgr: np.ndarray) -> bool:
+        """See the next image, (H, W, 3) uint8; whether the haze is another one from now on."""
+        self._n_frames += 1
+        if self._n_frames % self._step == 0:
+            self._images.append(image_bgr)
+        if len(self._images) < self._n_needed:
+            return False
+        found, self._images, self._n_needed = haze_of(self._images, self.haze), [], LEARNING_FRAMES
+        veils = [np.zeros(1) if haze is None else haze.veil for haze in (self.haze, found)]
+        if np.abs(veils[0] - veils[1]).mean() < _CHANGED:
+            return False
+        self.haze = found
+        return True

@@ -21,7 +21,7 @@ from features.edges import edge_features
 from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
-from features.haze import Haze, HazeWatch, haze_of
+from features.haze import Haze, HazeWatch, haze_of, is_dark_enough
 from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
@@ -191,7 +191,9 @@ class Pipeline:
         self._new_segmenter = partial(Segmenter, rate, small.roi, by_blob, known, small.person_height)
         self._segmenter = self._new_segmenter()
         self._haze: Haze | None = None
-        self._haze_watch = HazeWatch(rate) if by_blob else None
+        # what a model of one camera knows may be hazy too, and tells it so to count behind haze
+        sees_haze = by_blob or (known is not None and is_dark_enough(known.image_bgr))
+        self._haze_watch = HazeWatch(rate) if sees_haze else None
         self._last_frame = None
         self._freeze, self._blocks = FreezeWatch(rate), BlockMeter()
         self._meter = None
@@ -243,9 +245,10 @@ class Pipeline:
         self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0, is_coarse: bool = False
     ) -> None:
         """Learn the empty scene from frames (H, W, 3) uint8 spread over footage of so many seconds, reduced
-        or not; 0 where its length is unknown. `is_coarse`: as a `BlockMeter` found them before."""
+        or not; 0 where its length is unknown; and the haze before it. `is_coarse`: as a `BlockMeter` found
+        them before they were reduced."""
         frames = [self.reduced(frame) for frame in frames_bgr]
-        if self._by_blob:
+        if self._haze_watch is not None:  # of a recording it is told at once
             self._haze, self._haze_watch = haze_of(frames), None
         self._expect(is_coarse)
         self._segmenter.learn([self._cleared(frame) for frame in frames], length_s)

@@ -18,8 +18,8 @@ from .images import largest_difference, median_of
 from .light import showing_something
 
 #: A picture has so many rows and columns of parts, and this percentage of a row may be darker than the veil
-#: by what a camera writes into it, or where it is masked.
-_PARTS, _DARKER = 8, 20
+#: by what a camera writes into it, or where it is masked; the last row of the upper half.
+_PARTS, _DARKER, _UPPER_HALF = 8, 20, 3
 #: How dark parts of clear footage are somewhere at some time, grey levels: up to 20 as a rule. If the whole
 #: upper half is lighter than the second level, a veil begins to be taken away, from the third on all of it.
 _DARK, _CLEAR, _HAZY = 20, 60, 90
@@ -74,21 +74,16 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     """
     images_bgr = showing_something(images_bgr)
     dark = [_dark_channel(image) for image in images_bgr]
-    darkest = np.min(dark, axis=0)
-    rows, columns = (np.linspace(0, n, _PARTS, endpoint=False).astype(int) for n in darkest.shape)
-    of_parts = np.minimum.reduceat(np.minimum.reduceat(darkest, rows, axis=0), columns, axis=1)
-    levels = np.percentile(of_parts, _DARKER, axis=1)
-    if levels[0] < levels[1]:  # a text or a mask, mostly: haze becomes less from the top of a picture down
-        levels[0] = levels[1]
-    levels = np.minimum.accumulate(levels)
-    usual = levels[_PARTS // 2 - 1]
+    levels = _levels(np.min(dark, axis=0))
+    usual = levels[_UPPER_HALF]
     if usual <= _CLEAR:
         return None
     frames = np.stack(images_bgr)
     median = median_of(frames)
     is_scene = ~captions(frames, median)
+    height = len(median)
     lower = np.append(levels[_TALL:], np.full(_TALL, levels[-1]))
-    much_darker = np.repeat(lower - _DARKER_BY, np.diff(np.append(rows, len(darkest))))[:, None]
+    much_darker = np.repeat(lower - _DARKER_BY, np.diff([*_firsts(height), height]))[:, None]
     n_moving = n_dark = 0
     for image, its_dark in zip(images_bgr, dark, strict=True):
         moves = (largest_difference(image, median) >= _MOVES) & is_scene
@@ -105,6 +100,26 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
         return None
     white = np.percentile(cv2.cvtColor(frames.reshape(-1, *frames.shape[2:]), cv2.COLOR_BGR2GRAY), 98)
     return Haze(veil, float(white))
+
+
+def is_dark_enough(image_bgr: np.ndarray) -> bool:
+    """Whether an image (H, W, 3) uint8 of a scene has enough that is dark to be seen without haze."""
+    return bool(_levels(_dark_channel(image_bgr))[_UPPER_HALF] <= _CLEAR)
+
+
+def _levels(darkest) -> np.ndarray:
+    """(_PARTS,) float64: how dark most parts of each row of them are, never rising from the top down."""
+    rows, columns = map(_firsts, darkest.shape)
+    of_parts = np.minimum.reduceat(np.minimum.reduceat(darkest, rows, axis=0), columns, axis=1)
+    levels = np.percentile(of_parts, _DARKER, axis=1)
+    if levels[0] < levels[1]:  # a text or a mask, mostly: haze becomes less from the top of a picture down
+        levels[0] = levels[1]
+    return np.minimum.accumulate(levels)
+
+
+def _firsts(n) -> np.ndarray:
+    """The first of each part of n rows or columns."""
+    return np.linspace(0, n, _PARTS, endpoint=False).astype(int)
 
 
 def _dark_channel(image_bgr) -> np.ndarray:

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from features.background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
-from features.haze import Haze, HazeWatch, haze_of
+from features.haze import Haze, HazeWatch, haze_of, is_dark_enough
 
 WIDTH, HEIGHT = 320, 240
 #: Light of the haze, and how much of it is there at each row: the same all over, and ever more from below.
@@ -71,7 +71,11 @@ def test_what_was_behind_haze_is_seen_as_it_were_without(rng, share):
 
 
 def test_what_is_clear_stays(rng):
-    assert haze_of(clear(walked(street(rng)), rng)) is None
+    scene = street(rng)
+    assert haze_of(clear(walked(scene), rng)) is None
+    (clear_one,), (hazy_one,) = (behind([scene], share, rng) for share in (np.zeros(HEIGHT), DOME))
+    assert is_dark_enough(clear_one)
+    assert not is_dark_enough(hazy_one)
 
 
 def test_an_even_light_floor_is_told_from_haze_by_those_who_come(rng):

@@ -29,6 +29,8 @@ _MOST_GAIN = 6.0
 #: than this share of them is so much darker than a veil, which is that so many bands below: there they stand.
 _MOVES, _PIECE, _LEAST_MOVING = 6, np.ones((3, 3), np.uint8), 30
 _MOST_DARK, _DARKER_BY, _TALL = 0.1, 15, 2
+#: Each so many images are looked at first, as mostly they are clear.
+_FEW = 8
 #: A veil of fewer grey levels is none, and it is another one from so many on.
 _LEAST_VEIL, _CHANGED = 10.0, 20.0
 
@@ -72,9 +74,10 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
 
     None where they are clear. Where nobody moves by whom it could be told, it is as before.
     """
+    if _levels(_darkest(showing_something(images_bgr[::_FEW])))[_UPPER_HALF] <= _CLEAR:
+        return None  # with the others it is darker still
     images_bgr = showing_something(images_bgr)
-    dark = [_dark_channel(image) for image in images_bgr]
-    levels = _levels(np.min(dark, axis=0))
+    levels = _levels(_darkest(images_bgr))
     usual = levels[_UPPER_HALF]
     if usual <= _CLEAR:
         return None
@@ -85,11 +88,11 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     lower = np.append(levels[_TALL:], np.full(_TALL, levels[-1]))
     much_darker = np.repeat(lower - _DARKER_BY, np.diff([*_firsts(height), height]))[:, None]
     n_moving = n_dark = 0
-    for image, its_dark in zip(images_bgr, dark, strict=True):
+    for image in images_bgr:
         moves = (largest_difference(image, median) >= _MOVES) & is_scene
         moves = cv2.erode(moves.view(np.uint8), _PIECE) > 0
         n_moving += np.count_nonzero(moves)
-        n_dark += np.count_nonzero(moves & (its_dark < much_darker))
+        n_dark += np.count_nonzero(moves & (_dark_channel(image) < much_darker))
     if n_moving < _LEAST_MOVING:
         return before
     if n_dark > _MOST_DARK * n_moving:
@@ -105,6 +108,10 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
 def is_dark_enough(image_bgr: np.ndarray) -> bool:
     """Whether an image (H, W, 3) uint8 of a scene has enough that is dark to be seen without haze."""
     return bool(_levels(_dark_channel(image_bgr))[_UPPER_HALF] <= _CLEAR)
+
+
+def _darkest(images_bgr) -> np.ndarray:
+    return np.min([_dark_channel(image) for image in images_bgr], axis=0)
 
 
 def _levels(darkest) -> np.ndarray:

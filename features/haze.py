@@ -57,7 +57,8 @@ class Haze:
         return np.minimum(contrast / np.maximum(contrast - self._at_rows(height), 1.0), _MOST_GAIN)
 
     def cleared(self, image_bgr: np.ndarray) -> np.ndarray:
-        """An image (H, W, 3) uint8 as it were without the veil: what is as dark as that is `_DARK`."""
+        """An image I, (H, W, 3) uint8, as it were without the veil: 20 + (I - 20 - veil) · gain, so that what
+        is darkest in most parts is as dark as in clear pictures, and the bright stays."""
         height = len(image_bgr)
         gain = self.gain(height)
         offset = _DARK - (_DARK + self._at_rows(height)) * gain
@@ -70,9 +71,19 @@ class Haze:
 
 
 def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haze | None:
-    """The haze over images (H, W, 3) uint8 of one camera, spread over some time.
+    """The haze over images of one camera.
 
-    None where they are clear. Where nobody moves by whom it could be told, it is as before.
+    Parameters
+    ----------
+    images_bgr : sequence of (H, W, 3) uint8, at least one
+        Spread over some time.
+    before : Haze, optional
+        What was known, and stays where nobody moves by whom it could be told.
+
+    Returns
+    -------
+    Haze or None
+        None where they are clear.
     """
     if _levels(_darkest(showing_something(images_bgr[::_FEW])))[_UPPER_HALF] <= _CLEAR:
         return None  # with the others it is darker still

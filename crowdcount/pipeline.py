@@ -308,12 +308,12 @@ class Pipeline:
     def _applied(self, small_bgr, frame_bgr) -> Foreground:
         """The foreground of the next frame, reduced and as it is. Of a camera or stream the scene is learnt
         from the first ones, and anew when the haze before it comes or goes."""
-        if self._haze_watch is not None:
-            if self._haze_watch.see(small_bgr):
-                self._haze, self._segmenter = self._haze_watch.haze, self._new_segmenter()
-            if self._segmenter.empty is None:
-                self._blocks.see(frame_bgr)
-                self._expect(self._blocks.is_coarse)
+        if self._haze_watch is not None and self._haze_watch.see(small_bgr):
+            self._haze, self._segmenter = self._haze_watch.haze, self._new_segmenter()
+            self._expect(self._blocks.is_coarse)
+        if self._by_blob and self._segmenter.empty is None:
+            self._blocks.see(frame_bgr)
+            self._expect(self._blocks.is_coarse)
         return self._segmenter.apply(self._cleared(small_bgr))
 
     def _expect(self, is_coarse) -> None:

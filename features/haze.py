@@ -85,10 +85,10 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     Haze or None
         None where they are clear.
     """
-    if _levels(_darkest(showing_something(images_bgr[::_FEW])))[_UPPER_HALF] <= _CLEAR:
+    if _levels(showing_something(images_bgr[::_FEW]))[_UPPER_HALF] <= _CLEAR:
         return None  # with the others it is darker still
     images_bgr = showing_something(images_bgr)
-    levels = _levels(_darkest(images_bgr))
+    levels = _levels(images_bgr)
     usual = levels[_UPPER_HALF]
     if usual <= _CLEAR:
         return None
@@ -118,15 +118,13 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
 
 def is_dark_enough(image_bgr: np.ndarray) -> bool:
     """Whether an image (H, W, 3) uint8 of a scene has enough that is dark to be seen without haze."""
-    return bool(_levels(_dark_channel(image_bgr))[_UPPER_HALF] <= _CLEAR)
+    return bool(_levels([image_bgr])[_UPPER_HALF] <= _CLEAR)
 
 
-def _darkest(images_bgr) -> np.ndarray:
-    return np.min([_dark_channel(image) for image in images_bgr], axis=0)
-
-
-def _levels(darkest) -> np.ndarray:
-    """(_PARTS,) float64: how dark most parts of each row of them are, never rising from the top down."""
+def _levels(images_bgr) -> np.ndarray:
+    """(_PARTS,) float64: how dark most parts of each row of them are at some time, never rising from the top
+    down."""
+    darkest = np.min([_dark_channel(image) for image in images_bgr], axis=0)
     rows, columns = map(_firsts, darkest.shape)
     of_parts = np.minimum.reduceat(np.minimum.reduceat(darkest, rows, axis=0), columns, axis=1)
     levels = np.percentile(of_parts, _DARKER, axis=1)

@@ -21,7 +21,7 @@ from features.edges import edge_features
 from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
-from features.haze import Haze, HazeWatch, haze_of, is_dark_enough
+from features.haze import HazeWatch, haze_of, is_dark_enough
 from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
@@ -34,6 +34,7 @@ from features.size import size_features
 from features.texture import LBP_QUANTITIES as LBP
 from features.texture import QUANTITIES as TEXTURE
 from features.texture import lbp_features, texture_features
+from features.tones import Haze
 from features.vehicles import LEAST_VEHICLE, VehicleFinder
 
 from .scene import Scene
@@ -308,8 +309,9 @@ class Pipeline:
     def _applied(self, small_bgr, frame_bgr) -> Foreground:
         """The foreground of the next frame, reduced and as it is. Of a camera or stream the scene is learnt
         from the first ones, and anew when the haze before it comes or goes."""
-        if self._haze_watch is not None and self._haze_watch.see(small_bgr):
-            self._haze, self._segmenter = self._haze_watch.haze, self._new_segmenter()
+        watch = self._haze_watch
+        if watch is not None and watch.see(small_bgr, self._segmenter.sees_through_haze):
+            self._haze, self._segmenter = watch.haze, self._new_segmenter()
             self._expect(self._blocks.is_coarse)
         if self._by_blob and self._segmenter.empty is None:
             self._blocks.see(frame_bgr)
@@ -318,7 +320,7 @@ class Pipeline:
 
     def _expect(self, is_coarse) -> None:
         """Learn the scene as of frames that are coded so, and behind the haze that is known."""
-        step = 1.0 if self._haze is None else self._haze.gain(self.size_wh[1])[:, None]
+        step = 1.0 if self._haze is None else self._haze.steps(self.size_wh[1])
         self._segmenter.expect(is_coarse, step)
 
     def _cleared(self, small_bgr) -> np.ndarray:

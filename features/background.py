@@ -327,7 +327,7 @@ class MedianBackground:
         frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black, self._is_grey)
+        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black_at(changed), self._is_grey)
         mask.ravel()[changed] = ~is_shade
         if self._steadier is not None:
             self._steadier.cut(mask)  # people would be seen to come through the picture's edge
@@ -341,9 +341,15 @@ class MedianBackground:
         threshold, limits = self.empty.threshold, self._limits
         if light.excess_noise:
             threshold = self._widened(light.excess_noise)
+        if light.tones is not None:
+            least = np.minimum(_LEAST_STEPS * light.tones.steps(len(threshold)), 255)
+            threshold = np.maximum(threshold, least).astype(np.uint8)
+        if threshold is not self.empty.threshold:
             limits = self._limits_at(threshold)
         self._lit, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
-        brightness = cv2.cvtColor(self._lit[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)
+        # behind haze all is brighter, but not by what people differ from it
+        seen = self._lit if light.tones is None else self.empty.image_bgr
+        brightness = cv2.cvtColor(seen[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)
         self.least_contrast = float(np.median(threshold[::_EACH, ::_EACH] / np.maximum(brightness, 1.0)))
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
         # what is brighter than white is seen as white, give or take

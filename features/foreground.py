@@ -164,6 +164,11 @@ class Segmenter:
         return self._is_learnt_recoloured != self._light.is_recoloured
 
     @property
+    def sees_through_haze(self) -> bool:
+        """Whether the frame applied last was behind haze, or of another contrast, against the empty scene."""
+        return self._light is not None and self._light.tones is not None
+
+    @property
     def least_contrast(self) -> float:
         """See `MedianBackground.least_contrast`."""
         return self._model.least_contrast

@@ -7,7 +7,6 @@ missing of that is the veil (1 - t) A. An even, light floor has nothing dark eit
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -16,6 +15,7 @@ from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from .captions import captions
 from .images import largest_difference, median_of
 from .light import showing_something
+from .tones import Haze
 
 #: A picture has so many rows and columns of parts, and this percentage of a row may be darker than the veil
 #: by what a camera writes into it, or where it is masked; the last row of the upper half.
@@ -33,41 +33,6 @@ _MOST_DARK, _DARKER_BY, _TALL = 0.1, 15, 2
 _FEW = 8
 #: A veil of fewer grey levels is none, and it is another one from so many on.
 _LEAST_VEIL, _CHANGED = 10.0, 20.0
-
-
-@dataclass(frozen=True, eq=False)
-class Haze:
-    """The veil over the pictures of one camera.
-
-    Attributes
-    ----------
-    veil : (n,) float64
-        Grey levels that it adds, from the top of the picture to its bottom, in `n` bands of equal height; not
-        more below than above, where a camera sees farther.
-    white : float
-        The level of what is bright in the pictures, which stays.
-    """
-
-    veil: np.ndarray
-    white: float
-
-    def gain(self, height: int) -> np.ndarray:
-        """By how many times the contrast grows in each row of an image so high: (height,) float64."""
-        contrast = self.white - _DARK
-        return np.minimum(contrast / np.maximum(contrast - self._at_rows(height), 1.0), _MOST_GAIN)
-
-    def cleared(self, image_bgr: np.ndarray) -> np.ndarray:
-        """An image I, (H, W, 3) uint8, as it were without the veil: 20 + (I - 20 - veil) · gain, so that what
-        is darkest in most parts is as dark as in clear pictures, and the bright stays."""
-        height = len(image_bgr)
-        gain = self.gain(height)
-        offset = _DARK - (_DARK + self._at_rows(height)) * gain
-        gain, offset = (np.float32(values)[:, None, None] for values in (gain, offset))
-        return np.clip(image_bgr * gain + (offset + 0.5), 0, 255).astype(np.uint8)
-
-    def _at_rows(self, height) -> np.ndarray:
-        n = len(self.veil)
-        return np.interp((np.arange(height) + 0.5) * n / height, np.arange(n) + 0.5, self.veil)
 
 
 def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haze | None:
@@ -109,11 +74,12 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     if n_dark > _MOST_DARK * n_moving:
         return None
     share = min(1.0, (usual - _CLEAR) / (_HAZY - _CLEAR))
-    veil = share * np.maximum(levels - _DARK, 0.0)
-    if veil.mean() < _LEAST_VEIL:
+    lifted = share * np.maximum(levels - _DARK, 0.0)
+    if lifted.mean() < _LEAST_VEIL:
         return None
     white = np.percentile(cv2.cvtColor(frames.reshape(-1, *frames.shape[2:]), cv2.COLOR_BGR2GRAY), 98)
-    return Haze(veil, float(white))
+    transmission = np.maximum(1 - lifted / (white - _DARK), 1 / _MOST_GAIN)
+    return Haze(transmission, _DARK + lifted - transmission * _DARK)
 
 
 def is_dark_enough(image_bgr: np.ndarray) -> bool:
@@ -163,16 +129,18 @@ class HazeWatch:
         self._step, self._n_frames = max(1, round(rate / 2)), -1
         self._images, self._n_needed = [], MIN_LEARNING_FRAMES
 
-    def see(self, image_bgr: np.ndarray) -> bool:
-        """See the next image, (H, W, 3) uint8; whether the haze is another one from now on."""
+    def see(self, image_bgr: np.ndarray, is_seen_through: bool = False) -> bool:
+        """See the next image, (H, W, 3) uint8; whether the haze is another one from now on. What has come is
+        none as long as it is seen through, since the light before it is known."""
         self._n_frames += 1
         if self._n_frames % self._step == 0:
             self._images.append(image_bgr)
         if len(self._images) < self._n_needed:
             return False
         found, self._images, self._n_needed = haze_of(self._images, self.haze), [], LEARNING_FRAMES
-        veils = [np.zeros(1) if haze is None else haze.veil for haze in (self.haze, found)]
-        if np.abs(veils[0] - veils[1]).mean() < _CHANGED:
+        hazes = self.haze, found
+        before, after = (_DARK if haze is None else haze.transmission * _DARK + haze.veil for haze in hazes)
+        if np.abs(after - before).mean() < _CHANGED or (is_seen_through and np.mean(after - before) > 0):
             return False
         self.haze = found
         return True

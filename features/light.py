@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from .images import contrast_of, medians
-from .tones import DARK, SATURATED, ToneCurve, ToneMeter
+from .tones import DARK, SATURATED, Haze, HazeMeter, ToneCurve, ToneMeter
 
 #: Local light is seen in a grid of this many blocks, in each through SAMPLES x SAMPLES pixels.
 ROWS, COLUMNS, SAMPLES = 12, 16, 4
@@ -29,8 +29,9 @@ _LEAST_GAIN = 0.05
 _UNUSUAL = 1.5
 #: Of fewer pixels, those that noise has made brighter than dark, the light seems to jump.
 _LEAST_SHARE = 0.02
-#: A pixel has colour whose channels differ by more than so many grey levels, fewer in less light but at least
-#: so many. A picture has none where fewer pixels do than the first share, some where more than the second.
+#: A pixel has colour whose channels differ by more than so many grey levels, fewer in less light and behind
+#: haze, but at least so many. A picture has none where fewer pixels do than the first share, some where more
+#: do than the second.
 _COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
 #: Of one colour is a picture whose brightness differs by fewer grey levels than this.
 _LEAST_CONTRAST = 3
@@ -45,6 +46,8 @@ _ONE_LIGHT, _SATURATED_SHARE = 1.2, 0.1
 #: differ. More than such a share of the frames is, of a frozen feed, and so many in a row or more; as many
 #: others are enough to learn from.
 _NOISY_SHARE, _FROZEN_SHARE, _FEWEST = 0.1, 0.25, 8
+
+_Tones = ToneCurve | Haze
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Light:
     excess_noise : float
         By how much brightness scatters more than is usual in the scene, grey levels of the empty scene: the
         root of the difference of the squares of two median absolute deviations. 0 where it is usual.
-    tones : ToneCurve or None
+    tones : ToneCurve, Haze or None
         What haze, glare or another contrast make of the levels; None where gains explain as much.
     is_recoloured : bool
         Whether the frame is grey where the empty scene has colours, or the other way round: a camera has
@@ -75,7 +78,7 @@ class Light:
     local: np.ndarray
     empty_bgr: np.ndarray
     excess_noise: float = 0.0
-    tones: ToneCurve | None = None
+    tones: _Tones | None = None
     is_recoloured: bool = False
     other: np.ndarray | None = None
 
@@ -84,10 +87,10 @@ class Light:
         """(3,) float32: factor by which each channel of a middle grey is brighter, above 0."""
         return self.gains if self.tones is None else np.maximum(self.tones.of(128), 1) / 128
 
-    @property
-    def black(self) -> np.ndarray | float:
-        """(3,) float32: what black looks like, 0 but in haze or another contrast."""
-        return 0.0 if self.tones is None else self.tones.of(0)
+    def black_at(self, pixels: np.ndarray) -> np.ndarray | float:
+        """(3,) or (k, 1) float32: what black looks like at pixels (k,), numbered row by row; 0 but in haze or
+        another contrast."""
+        return 0.0 if self.tones is None else self.tones.black_at(pixels, self.empty_bgr.shape[1::-1])
 
     @cached_property
     def factors(self) -> np.ndarray:
@@ -189,16 +192,21 @@ class LightMeter:
         sampled = self._sampled(frame_bgr)
         gains, tones, local, other, noise = self._seen(sampled)
         excess_noise = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
-        is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(gains.max())))
+        contrast = gains if tones is None else (tones.of(192) - tones.of(64)) / 128
+        is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(contrast.max())))
         return Light(gains, local, self.reference_bgr, excess_noise, tones, is_recoloured, other)
+
+    @cached_property
+    def _haze(self) -> HazeMeter:
+        return HazeMeter(self._empty, self._is_usable, ROWS)
 
     def _sampled(self, frame_bgr) -> np.ndarray:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""
         return frame_bgr.ravel().take(self._places)
 
-    def _seen(self, sampled) -> tuple[np.ndarray, ToneCurve | None, np.ndarray, np.ndarray | None, float]:
-        """Gains, tone curve, local light, which of that is no drift, and the median deviation from these of
-        what nothing hides, grey levels."""
+    def _seen(self, sampled) -> tuple[np.ndarray, _Tones | None, np.ndarray, np.ndarray | None, float]:
+        """Gains, tone curve or haze, local light, which of that is no drift, and the median deviation from
+        these of what nothing hides, grey levels."""
         gains = np.ones(3, np.float32)
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
@@ -207,13 +215,15 @@ class LightMeter:
             return gains, None, *self._local(sampled, gains, told)[:3]
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
         found = np.sort(ratios, axis=1)[:, len(usable) // 2]
-        *by_gains, left_by_gains = self._local(sampled, found, told)
-        tones = self._tones.measure(sampled, is_usable, found)
-        if tones is not None:
-            *by_tones, left = self._local(tones.undone(sampled.T[None])[0].T, gains, told)
-            if left < left_by_gains:  # the bands of a lamp that flickers can look like a curve
-                return gains, tones, *by_tones
-        return found, None, *by_gains
+        *by_gains, left = self._local(sampled, found, told)
+        best = found, None, *by_gains
+        if self._tones.may_tell(sampled):
+            tones = self._tones.measure(sampled, is_usable, found), self._haze.measure(sampled, is_usable)
+            for curve in filter(None, tones):
+                *by_curve, left_by_curve = self._local(_undone(curve, sampled), gains, told)
+                if left_by_curve < left:  # the bands of a lamp that flickers can look like a curve
+                    best, left = (gains, curve, *by_curve), left_by_curve
+        return best
 
     def _told(self, sampled) -> np.ndarray:
         """(3, n) float32: what each channel of pixels (3, n) counts for in their brightness: nothing where it
@@ -278,6 +288,14 @@ class LightMeter:
         # people who fill blocks stand in their neighbours' light
         other[changed[is_hidden]] = around[is_hidden]
         return other.reshape(ROWS, COLUMNS)
+
+
+def _undone(curve, sampled) -> np.ndarray:
+    """(3, n) float32: pixels (3, n) uint8, at which a `LightMeter` looks, before a curve or without haze."""
+    blocks = sampled.reshape(3, ROWS, COLUMNS, SAMPLES, SAMPLES)
+    image = blocks.transpose(1, 3, 2, 4, 0).reshape(ROWS * SAMPLES, COLUMNS * SAMPLES, 3)
+    undone = curve.undone(image).reshape(ROWS, SAMPLES, COLUMNS, SAMPLES, 3)
+    return undone.transpose(4, 0, 2, 1, 3).reshape(3, -1)
 
 
 def _texture_left(levels, deviations) -> float:
@@ -380,10 +398,10 @@ def _is_recoloured(*shares) -> bool:
     return min(shares) < _WITHOUT_COLOUR and max(shares) > _WITH_COLOUR
 
 
-def _coloured_share(sampled, gain: float = 1.0) -> float:
-    """The share of pixels (3, n) uint8 that have colour."""
+def _coloured_share(sampled, contrast: float = 1.0) -> float:
+    """The share of pixels (3, n) uint8 that have colour, where contrasts are so many times the usual ones."""
     differences = sampled.max(axis=0) - sampled.min(axis=0)
-    return np.count_nonzero(differences > max(_COLOUR * min(gain, 1.0), _LEAST_COLOUR)) / len(differences)
+    return np.count_nonzero(differences > max(_COLOUR * min(contrast, 1.0), _LEAST_COLOUR)) / len(differences)
 
 
 def _is_usable(sampled):

@@ -245,9 +245,9 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     """By how much the frames of a fixed camera differ from their median, noise and soft shadows removed.
 
     Each channel of a frame is first divided by its median ratio to the median frame, which removes changes of
-    the light over the whole frame; or each part by its own (`features.light`), where these differ much: lamps
-    that flicker and clouds hide people, or look like them. Where a pixel shows people more than half of the
-    time, they become its background.
+    the light over the whole frame; or each part by its own (`features.light`), where these differ much or
+    black is lifted: lamps that flicker, clouds and haze hide people, or look like them. Where a pixel shows
+    people more than half of the time, they become its background.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
 
     def evened(number: int) -> np.ndarray:
         light = meter.measure(coarse[number])
-        if unevenness(light.local) > _LOCAL_LIGHT:
+        if light.tones is not None or unevenness(light.local) > _LOCAL_LIGHT:
             return replace(light, empty_bgr=scene_bgr).evened_out(frames_bgr[number])
         values = np.clip(np.rint(levels / gains[number]), 0, 255).astype(np.uint8)
         return cv2.LUT(frames_bgr[number], values[None])

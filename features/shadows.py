@@ -18,7 +18,7 @@ def is_shadow(
     Parameters
     ----------
     pixels_bgr, background_bgr : (k, 3) uint8
-    black_bgr : (3,) float32, optional
+    black_bgr : (3,) or (k, 1) float32, optional
         What black looks like: haze adds that to all levels, and no shadow takes it away. Nothing brighter is
         a shadow on what is darker than that, as where less light falls into a part of the picture.
     is_grey : bool

@@ -1,4 +1,5 @@
-"""The tone curve of a picture against another of the same scene: haze, glare, another contrast or gamma."""
+"""What becomes of the grey levels of a scene in a picture: one tone curve for all of it, as in glare, another
+contrast or gamma, or haze, which thickens with the distance."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,9 @@ _LEAST_CLOSE = 3.0
 _LEAST_CONTRAST, _LEAST_PAIRS = 15, 60
 #: The least slope of a curve that can be undone.
 _LEAST_SLOPE = 0.1
+#: The light of haze is of a level between these: of a lit night, and little more than white. How much of a
+#: pixel passes is told by those that are so far from it.
+_AIRLIGHT, _LEAST_FAR = (60.0, 300.0), 30.0
 #: A curve is known from one level to another, to beyond black and white: what is so in one picture may not be
 #: in another.
 _LOWEST, _HIGHEST = -256, 511
@@ -68,6 +72,62 @@ class ToneCurve:
         """An image (H, W, 3) uint8 before it: float32."""
         return cv2.LUT(image_bgr, self._before)
 
+    def black_at(self, pixels: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
+        """(3,) float32: what black looks like, anywhere."""
+        return self.of(0)
+
+    def steps(self, height: int) -> float:
+        """How many levels of the scene one level of the picture stands for, where they are middle greys."""
+        return float(2 / (self.of(129) - self.of(127)).min())
+
+
+@dataclass(frozen=True, eq=False)
+class Haze:
+    """Haze between the camera and the scene J, which is seen as I = t J + (1 - t) A, with A the light of the
+    haze and t the share that passes it (Koschmieder, 1924).
+
+    Attributes
+    ----------
+    transmission : (n,) float64
+        t, from the top of the picture to its bottom, in `n` bands of equal height.
+    veil : (n,) float64
+        (1 - t) A, the grey levels that it adds.
+    """
+
+    transmission: np.ndarray
+    veil: np.ndarray
+
+    def of(self, level: int) -> np.ndarray:
+        """(3,) float32: what becomes of a level in each channel, on average over the picture."""
+        return np.full(3, np.mean(self.transmission * level + self.veil), np.float32)
+
+    def applied(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
+        """An image (H, W, 3) of integers behind it: uint8, rounded and saturated. What is white may be any
+        brighter: the `bound` of what it is seen as and of what it was."""
+        transmission, veil = (_at_rows(bands, len(image_bgr)) for bands in (self.transmission, self.veil))
+        hazy = image_bgr * transmission[..., None] + veil[..., None]
+        if bound is not None:
+            hazy = np.where(image_bgr >= SATURATED, bound(hazy, image_bgr), hazy)
+        return np.clip(hazy + np.float32(0.5), 0, 255).astype(np.uint8)
+
+    def undone(self, image_bgr: np.ndarray) -> np.ndarray:
+        """An image (H, W, 3) uint8 as it were without it: float32."""
+        transmission, veil = (_at_rows(bands, len(image_bgr)) for bands in (self.transmission, self.veil))
+        return (image_bgr - veil[..., None]) / transmission[..., None]
+
+    def cleared(self, image_bgr: np.ndarray) -> np.ndarray:
+        """The same, rounded and saturated: uint8."""
+        return np.clip(self.undone(image_bgr) + np.float32(0.5), 0, 255).astype(np.uint8)
+
+    def black_at(self, pixels: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:
+        """(k, 1) float32: what black looks like at pixels (k,) of an image of a size, numbered row by row."""
+        return _at_rows(self.veil, size_wh[1])[pixels // size_wh[0]]
+
+    def steps(self, height: int) -> np.ndarray:
+        """(height, 1) float32: how many levels of the scene one level of the picture stands for, in each row
+        of an image."""
+        return 1 / _at_rows(self.transmission, height)
+
 
 class ToneMeter:
     """Finds the tone curves of pictures despite what people hide.
@@ -85,6 +145,11 @@ class ToneMeter:
         self._pairs = [_contrasting_pairs(empty, np.flatnonzero(is_usable)) for empty in self._empty]
         self._has_contrast = min(len(contrasts) for *_, contrasts in self._pairs) >= _LEAST_PAIRS
 
+    def may_tell(self, sampled: np.ndarray) -> bool:
+        """Whether a picture (3, n) uint8 may be another in more than gains: black is, by the line below."""
+        green = 1  # tells at little cost
+        return self._has_contrast and abs(self._line(green, sampled.astype(np.float32))[0]) > _LEAST_BENT
+
     def measure(self, sampled: np.ndarray, is_usable: np.ndarray, gains: np.ndarray) -> ToneCurve | None:
         """The tone curve of a picture, or None where gains (3,) alone explain it about as well.
 
@@ -100,9 +165,6 @@ class ToneMeter:
             Which of them are neither dark nor saturated in both.
         """
         seen, empty = sampled.astype(np.float32), self._empty
-        green = 1  # tells at little cost
-        if not self._has_contrast or abs(self._line(green, seen)[0]) <= _LEAST_BENT:
-            return None
         coefficients = np.array([[*self._line(channel, seen), 0] for channel in range(3)])
         seen, empty = seen[:, is_usable], empty[:, is_usable]
         for _ in range(3):
@@ -123,6 +185,85 @@ class ToneMeter:
         seen, (darker, brighter, contrasts) = seen[channel], self._pairs[channel]
         slope = medians(((seen.take(brighter) - seen.take(darker)) / contrasts)[None])[0]
         return medians((seen - slope * self._empty[channel])[None])[0], slope
+
+
+class HazeMeter:
+    """Finds the haze that pictures have and a scene had not, or had, despite people; in each row as much.
+
+    Parameters
+    ----------
+    empty : (3, n) float32
+        Pixels of the scene without people, band by band from top to bottom, as many in each.
+    is_usable : (n,) bool
+        Which of them are neither dark nor saturated.
+    n_bands : int
+    """
+
+    def __init__(self, empty: np.ndarray, is_usable: np.ndarray, n_bands: int):
+        self._empty = empty
+        self._bands = np.split(np.arange(empty.shape[1]), n_bands)
+        self._pairs = [
+            [_contrasting_pairs(levels, band[is_usable[band]]) for levels in empty]
+            for band in self._bands
+        ]
+
+    def measure(self, sampled: np.ndarray, is_usable: np.ndarray) -> Haze | None:
+        """The haze in a picture, or None where it is nothing of the kind.
+
+        A line for each band, as the first one of a `ToneMeter`, tells the light of the haze, A: all of them
+        pass through (A, A). Then the transmission of each band is the median of (I - A) / (J - A) over its
+        pixels, and that of three bands.
+
+        Parameters
+        ----------
+        sampled : (3, n) uint8
+            The same pixels of the picture.
+        is_usable : (n,) bool
+            Which of them are neither dark nor saturated in both.
+        """
+        seen = sampled.astype(np.float32)
+        usable = [band[is_usable[band]] for band in self._bands]
+        lines = [self._line(seen, *one) for one in zip(self._pairs, usable, strict=True)]
+        slopes, offsets = np.array([*filter(None, lines)]).reshape(-1, 2).T
+        gone = 1 - slopes
+        airlight = offsets @ gone / max(gone @ gone, 1e-6)
+        if not _AIRLIGHT[0] < airlight < _AIRLIGHT[1]:
+            return None
+        transmission = np.array([self._transmission(seen, band, airlight) for band in usable])
+        is_known = np.isfinite(transmission)
+        if 2 * np.count_nonzero(is_known) < len(is_known):
+            return None
+        bands = np.arange(len(is_known))
+        transmission = np.interp(bands, bands[is_known], transmission[is_known])
+        around = np.pad(transmission, 1, mode="edge")
+        transmission = np.maximum(np.median([around[:-2], transmission, around[2:]], axis=0), _LEAST_SLOPE)
+        return Haze(transmission, (1 - transmission) * airlight)
+
+    def _line(self, seen, pairs, usable) -> tuple[float, float] | None:
+        """Slope and offset of one band, for all channels."""
+        slopes = [
+            (levels.take(brighter) - levels.take(darker)) / contrasts
+            for levels, (darker, brighter, contrasts) in zip(seen, pairs, strict=True)
+        ]
+        slopes = np.concatenate(slopes)
+        if len(slopes) < _LEAST_PAIRS or not len(usable):
+            return None
+        slope = medians(slopes[None])[0]
+        return slope, medians((seen[:, usable] - slope * self._empty[:, usable]).reshape(1, -1))[0]
+
+    def _transmission(self, seen, usable, airlight) -> float:
+        """Of one band, whose usable pixels (k,) are given; NaN where it is not known."""
+        before, after = (levels[:, usable] - np.float32(airlight) for levels in (self._empty, seen))
+        is_far = np.abs(before) > _LEAST_FAR
+        if np.count_nonzero(is_far) < _LEAST_PAIRS:
+            return np.nan
+        return medians((after[is_far] / before[is_far])[None])[0]
+
+
+def _at_rows(bands, height) -> np.ndarray:
+    """(height, 1) float32: what is known of bands (n,) of equal height, at each row of an image."""
+    n = len(bands)
+    return np.float32(np.interp((np.arange(height) + 0.5) * n / height, np.arange(n) + 0.5, bands))[:, None]
 
 
 def _that_can_be_undone(table) -> np.ndarray:

@@ -337,9 +337,11 @@ def test_people_are_joined_in_the_band_of_rows_around_them_as_in_a_larger_frame(
 
 
 class TestHaze:
+    HAZE = Haze(np.full(8, 2 / 3), np.full(8, 200 / 3))
+
     @pytest.fixture
     def hazy(self, monkeypatch):
-        monkeypatch.setattr("crowdcount.pipeline.haze_of", lambda frames: Haze(np.full(8, 60.0), 200.0))
+        monkeypatch.setattr("crowdcount.pipeline.haze_of", lambda frames: self.HAZE)
 
     def test_whoever_looks_sees_without_it(self, hazy, monkeypatch):
         """What is measured, learnt from to go on by, looked at in between or looked for in the view."""
@@ -372,7 +374,7 @@ class TestHaze:
         pipeline = Pipeline(scene, 1.0)
         pipeline.learn(frames)
         grey = np.full((240, 320, 3), 120, np.uint8)
-        without = Haze(np.full(8, 60.0), 200.0).cleared(grey)[0, 0, 0]
+        without = self.HAZE.cleared(grey)[0, 0, 0]
         pipeline.measure(grey)
         assert np.median(pipeline._last_frame) == (without if known == "clear" else 120)
 

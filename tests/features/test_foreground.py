@@ -512,6 +512,16 @@ class TestLeastContrast:
             segmenter.apply(np.clip(frame, 0, 255).astype(np.uint8))
         assert times[0] < segmenter.least_contrast / by_day < times[1]
 
+    def test_grows_as_haze_gathers(self, empty_scene):
+        """In which all is brighter, and some levels that were decoded are one of the scene."""
+        segmenter, camera = empty_scene(10)
+        clear = segmenter.least_contrast
+        for share in np.linspace(0, 0.85, 120):
+            segmenter.apply((camera() * (1 - share) + 190 * share).round().astype(np.uint8))
+        brightness = cv2.cvtColor(segmenter.reference_bgr, cv2.COLOR_BGR2GRAY)
+        assert segmenter.least_contrast == pytest.approx(np.median(5 / 0.15 / brightness), rel=0.1)
+        assert segmenter.least_contrast > 2 * clear
+
 
 def test_within_a_few_steps_of_what_was_decoded_nothing_is_foreground(empty_scene):
     """Where contrast is raised, noise that no frame to learn from has can be some steps, here fewer below."""
@@ -543,15 +553,18 @@ class TestLight:
         assert overlap(found.mask, person) > 0.7
 
     @both_rates
-    @pytest.mark.parametrize("tones", ["haze", "shadows"])
+    @pytest.mark.parametrize("tones", ["haze", "fog", "shadows"])
     def test_haze_that_gathers_and_another_contrast_are_no_foreground(self, rate, tones):
         """Grass leaves no blue, and white paint saturates: no gain makes these in haze what they were."""
         levels = np.arange(256) / 255
+        thickness = np.linspace(0.75, 0.2, HEIGHT)[:, None, None]
 
         def in_tones(share, image):
             image = image.copy()
             image[90:, :60, 0] = 0
             image[90:, 100:] = 255
+            if tones == "fog":
+                return (image + (190 - image.astype(float)) * thickness * share).round().astype(np.uint8)
             curve = levels ** (1 + 0.3 * share)
             if tones == "haze":
                 curve = (1 - 0.3 * share) * levels + 0.2 * share

@@ -57,7 +57,7 @@ def test_what_was_behind_haze_is_seen_as_it_were_without(rng, share):
     images = behind(walked(scene), share, rng)
     haze = haze_of(images)
     veil = np.interp(np.linspace(0, 7, HEIGHT), np.arange(8), haze.veil)
-    assert np.abs(veil - (AIR * share - 20 * share)).max() < 15
+    assert np.abs(veil - AIR * share).max() < 15
     hazy, seen = (
         np.std(image[:, :, 1].astype(float), axis=1) for image in (images[0], haze.cleared(images[0]))
     )
@@ -81,7 +81,7 @@ def test_what_is_clear_stays(rng):
 def test_an_even_light_floor_is_told_from_haze_by_those_who_come(rng):
     scene = floor(rng)
     assert scene.min() > 120
-    former = Haze(np.full(8, 100.0), 200.0)
+    former = Haze(np.full(8, 0.4), np.full(8, 120.0))
     assert haze_of(clear(walked(scene), rng), former) is None
     assert haze_of(behind(walked(scene), DOME, rng), former) is not former
     assert haze_of(behind(walked(scene), DOME, rng)) is not None
@@ -133,6 +133,20 @@ class TestHazeWatch:
         assert watch.haze is None
         assert len(self.seen(watch, behind(walked(scene, 2 * half_minute), FOG, rng))) == 1
         assert watch.haze is not None
+
+    def test_what_has_come_and_is_seen_through_is_none_but_what_goes_is_told(self, rng):
+        watch = HazeWatch(rate=2.0)
+        scene = street(rng)
+        half_minute = LEARNING_FRAMES
+        assert self.seen(watch, behind(walked(scene, MIN_LEARNING_FRAMES), DOME - 0.2, rng))
+        former = watch.haze
+        thicker = behind(walked(scene, half_minute), DOME, rng)
+        assert not any(watch.see(image, is_seen_through=True) for image in thicker)
+        assert watch.haze is former
+        assert any(watch.see(image, True) for image in clear(walked(scene, half_minute), rng))
+        assert watch.haze is None
+        assert not any(watch.see(image, True) for image in thicker)
+        assert any(watch.see(image) for image in thicker)
 
     def test_stays_while_nobody_comes(self, rng):
         watch = HazeWatch(rate=2.0)

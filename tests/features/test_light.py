@@ -15,6 +15,7 @@ from features.light import (
     telling,
     unrepeated,
 )
+from features.tones import Haze
 
 WIDTH, HEIGHT = 160, 120
 
@@ -115,6 +116,20 @@ class TestMeter:
         is_empty = (frame == seen()).all(axis=-1)
         assert np.abs(evened - frame)[is_empty].mean() < 2
         assert np.abs(light.cast_on(frame) - tone(frame.astype(float)))[is_empty].mean() < 2
+
+    @pytest.mark.parametrize("nearest", [0.9, 0.6])
+    def test_haze_that_thickens_with_the_distance_is_evened_out_despite_people(self, meter, nearest):
+        passes = np.linspace(0.3, nearest, HEIGHT)[:, None, None]
+        frame = seen(1.0, PEOPLE)
+        hazy = (190 + (frame.astype(float) - 190) * passes).round().astype(np.uint8)
+        light = meter.measure(hazy)
+        assert isinstance(light.tones, Haze)
+        assert light.local == pytest.approx(np.ones((ROWS, COLUMNS)), abs=0.04)
+        is_empty = (frame == seen()).all(axis=-1)
+        assert np.abs(light.evened_out(hazy).astype(int) - frame)[is_empty].mean() < 3
+        assert np.abs(light.cast_on(frame).astype(int) - hazy)[is_empty].mean() < 2
+        black = light.black_at(np.arange(0, WIDTH * HEIGHT, WIDTH))
+        assert black[:, 0] == pytest.approx(190 * (1 - passes[:, 0, 0]), abs=12)
 
     @pytest.mark.parametrize(("first", "periods"), [(0.75, 1.0), (0.5, 1.5), (1.5, 2.0)])
     def test_bands_of_a_lamp_that_flickers_are_no_curve(self, first, periods):

@@ -369,6 +369,18 @@ class TestMovingDifferences:
             difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
             assert (difference > 16).mean() < 0.01
 
+    @pytest.mark.parametrize("nearest", [0.7, 0.2], ids=["a dome", "fog"])
+    def test_ignores_haze_that_comes(self, nearest):
+        rng = np.random.default_rng(2)
+        tiles = cv2.resize(rng.uniform(30, 200, (12, 16, 3)), (160, 120), interpolation=cv2.INTER_NEAREST)
+        share = np.linspace(0.7, nearest, 120)[:, None, None]
+        for k, difference in enumerate(moving_differences([
+            np.clip(tiles + (200 - tiles) * share * strength + rng.normal(0, 1, tiles.shape), 0, 255)
+            .round().astype(np.uint8)
+            for strength in np.clip(np.linspace(-1, 2, 40), 0, 1)
+        ])):  # fmt: skip
+            assert (difference > 16).mean() < 0.01, k
+
     def test_one_frame_has_no_motion(self):
         frame = np.random.default_rng(0).integers(0, 256, (50, 40, 3)).astype(np.uint8)
         assert not moving_differences([frame])[0].any()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from features.tones import DARK, SATURATED, ToneCurve, ToneMeter
+from features.tones import DARK, SATURATED, Haze, HazeMeter, ToneCurve, ToneMeter
 
 LEVELS = np.arange(256) / 255
 TONES = {
@@ -34,7 +34,8 @@ def is_usable(*pictures):
 def curve_of(empty, picture):
     usable = is_usable(empty, picture)
     gains = np.median(picture[:, usable] / empty[:, usable], axis=1)
-    return ToneMeter(empty, is_usable(empty)).measure(picture, usable, gains)
+    meter = ToneMeter(empty, is_usable(empty))
+    return meter.measure(picture, usable, gains) if meter.may_tell(picture) else None
 
 
 class TestMeter:
@@ -108,3 +109,94 @@ class TestCurve:
         least, most = (haze.applied(image, bound)[0].tolist() for bound in (np.minimum, np.maximum))
         assert least == [[5, 5, 5], [118, 113, 108], [240, 228, 215]]
         assert most == [[42, 42, 42], [118, 113, 108], [253, 253, 253]]
+
+    def test_steps_are_how_far_levels_that_differ_by_one_were_apart(self, haze):
+        assert haze.steps(240) == pytest.approx(1 / 0.7, rel=1e-3)
+        assert haze.black_at(np.arange(7), (3, 5)) == pytest.approx([38, 38, 38])
+
+
+class TestHaze:
+    """From .2 of the scene's light in the uppermost band of four to .8 in the lowest one; its own is 200."""
+
+    TRANSMISSION = np.array([0.2, 0.4, 0.6, 0.8])
+
+    @pytest.fixture
+    def haze(self):
+        return Haze(self.TRANSMISSION, 200 * (1 - self.TRANSMISSION))
+
+    def test_is_applied_and_undone(self, haze):
+        image = np.tile(np.arange(0, 250, 10, dtype=np.uint8)[:, None], (8, 1, 3))
+        hazy = haze.applied(image)
+        assert hazy.dtype == np.uint8
+        assert hazy[0, 0].tolist() == [160] * 3
+        assert hazy[-1, 0].tolist() == [40] * 3
+        assert (hazy[:, 20] == 200).all()
+        rows = np.arange(len(image))
+        assert np.abs(haze.undone(hazy) - image).max() < 0.6 / 0.2
+        assert (np.diff(hazy[:, 0, 0].astype(int)) <= 0).all()
+        between = np.interp((rows + 0.5) / len(rows), (np.arange(4) + 0.5) / 4, self.TRANSMISSION)
+        np.testing.assert_allclose(hazy[:, 0, 0], 200 * (1 - between), atol=0.51)
+        np.testing.assert_array_equal(haze.cleared(hazy), np.clip(np.rint(haze.undone(hazy)), 0, 255))
+
+    def test_reaches_beyond_black_and_white_which_is_bounded(self, haze):
+        image = np.tile(np.int16([-100, 5, 253, 500])[:, None], (4, 1, 3))
+        assert haze.applied(image)[0, :, 0].tolist() == [140, 161, 211, 255]
+        assert haze.applied(image)[-1, :, 0].tolist() == [0, 44, 242, 255]
+        assert haze.applied(image, np.minimum)[0, :, 0].tolist() == [140, 161, 211, 255]
+        assert haze.applied(image, np.maximum)[0, :, 0].tolist() == [140, 161, 253, 255]
+
+    def test_tells_of_black_and_of_steps_row_by_row(self, haze):
+        assert haze.steps(4) == pytest.approx(1 / self.TRANSMISSION[:, None])
+        assert haze.black_at(np.array([0, 2, 3, 11]), (3, 4))[:, 0] == pytest.approx([160, 160, 120, 40])
+        assert haze.of(100) == pytest.approx([150] * 3)
+
+
+class TestHazeMeter:
+    N_BANDS, PER_BAND = 6, 400
+
+    def found(self, transmission, airlight=190.0, people=0.0, empty=None, noise=2.0):
+        """The haze that is found where so much passes it in each band, before and behind people."""
+        rng = np.random.default_rng(6)
+        if empty is None:
+            empty = scene(rng, self.N_BANDS * self.PER_BAND)
+        picture = seen(rng, empty, people=people).astype(float)
+        passes = np.repeat(transmission, self.PER_BAND)
+        picture = airlight + (picture - airlight) * passes + rng.normal(0, noise, picture.shape)
+        picture = np.clip(picture, 0, 255).round().astype(np.uint8)
+        meter = HazeMeter(np.float32(empty), is_usable(empty), self.N_BANDS)
+        return meter.measure(picture, is_usable(empty, picture))
+
+    @pytest.mark.parametrize("people", [0.0, 0.3])
+    @pytest.mark.parametrize(
+        "transmission", [np.linspace(0.2, 0.8, 6), np.linspace(0.5, 0.9, 6), np.full(6, 0.5)]
+    )
+    def test_finds_how_much_passes_despite_people(self, transmission, people):
+        haze = self.found(transmission, people=people)
+        inner = slice(1, -1)  # the median of three bands makes the outermost like their neighbours
+        assert haze.transmission[inner] == pytest.approx(transmission[inner], abs=0.06)
+        assert haze.veil == pytest.approx(190 * (1 - haze.transmission), abs=8)
+
+    def test_finds_haze_that_has_gone(self):
+        """More contrast than in the scene, which was learnt in haze."""
+        transmission = np.linspace(1.6, 1.1, 6)
+        rng = np.random.default_rng(7)
+        empty = np.clip(rng.uniform(120, 175, 2400) + rng.normal(0, 3, (3, 2400)), 0, 255).astype(np.uint8)
+        haze = self.found(transmission, empty=empty)
+        assert haze.transmission[1:-1] == pytest.approx(transmission[1:-1], rel=0.1)
+
+    def test_what_is_brighter_or_darker_by_factors_is_no_haze(self):
+        assert self.found(np.linspace(0.6, 0.9, 6), airlight=0.0) is None
+        assert self.found(np.ones(6)) is None
+
+    def test_without_contrast_there_is_none(self):
+        assert self.found(np.linspace(0.3, 0.9, 6), empty=np.full((3, 2400), 100, np.uint8)) is None
+
+    def test_bands_that_do_not_tell_are_as_those_around(self):
+        """An even wall, of which nothing tells how much passes: it has the level of the haze."""
+        rng = np.random.default_rng(8)
+        empty = scene(rng, 2400)
+        empty[:, 800:1200] = 190
+        haze = self.found(np.linspace(0.2, 0.7, 6), empty=empty)
+        assert haze.transmission[1:-1] == pytest.approx([0.3, 0.4, 0.5, 0.6], abs=0.06)
+        empty[:, :1600] = 190
+        assert self.found(np.linspace(0.2, 0.7, 6), empty=empty) is None

@@ -105,11 +105,11 @@ def refuse_other_kind(path: str | Path, kind: str) -> None:
     """OutputError where a file of a kind, .npz or .json, would replace one that is none of that kind: another
     model, or what somebody else wrote."""
     path = Path(path)
-    if os.path.isfile(path) and path.stat().st_size and _kind_of(path) != kind:
+    if os.path.isfile(path) and path.stat().st_size and kind_of(path) != kind:
         raise OutputError(f"{path} is there and is no {kind} of crowdcount; move it, or choose another name")
 
 
-def _kind_of(path: Path) -> object:
+def kind_of(path: Path) -> object:
     """What a file of ours says that it is; None of any other file."""
     try:
         if path.suffix.lower() != ".npz":

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.io import loadmat, savemat
 
+from crowdcount.arrays import save_arrays
 from crowdcount.errors import CrowdCountError, DatasetError, VideoError
 from crowdcount.learning.datasets import Dataset, load_dataset, points_inside
 from crowdcount.learning.measuring import n_lost_labels
@@ -361,6 +362,11 @@ class TestUcsd:
     def test_bad_features(self, tmp_path, arrays, said):
         np.savez(tmp_path / "a.npz", **arrays)
         refused(tmp_path / "a.npz", said=said)
+
+    @pytest.mark.parametrize("labels", [{}, {"counts": "labels.csv"}])
+    def test_a_file_that_crowdcount_wrote_is_no_table(self, tmp_path, labels):
+        save_arrays(tmp_path / "a.npz", "model", 1, {"features": np.ones((4, 30))}, {})
+        refused(tmp_path / "a.npz", **labels, said="a.npz holds a crowdcount 'model'; give")
 
     def test_real_features(self, data_dir):
         dataset = load_dataset(data_dir / "ucsd")

@@ -6,7 +6,8 @@
 import os
 from pathlib import Path
 
-from ...errors import DatasetError
+from ...arrays import kind_of
+from ...errors import DatasetError, one_line
 from ...scene import Scene
 from ...storage import refuse_locked
 from ...video import FEATURE_SUFFIXES
@@ -69,6 +70,10 @@ def load_dataset(path: str | Path, *, counts: str | Path | None = None, mot: str
     VideoError, SceneError
         When the footage of `counts` or `mot` cannot be opened, or `roi_scene` does not fit it.
     """
+    kind = kind_of(Path(path)) if Path(path).suffix.lower() == ".npz" else None
+    if kind is not None:
+        raise DatasetError(f"expected a data set, but {path} holds a crowdcount {one_line(repr(kind))[:60]}; "
+                           "give footage with its counts, or a table of features")
     if counts is not None and mot is not None:
         raise DatasetError("expected counts or a MOT file, not both; drop one of them")
     if annotated is not None and mot is None:

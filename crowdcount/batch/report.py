@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from .. import pages
-from ..errors import BatchError, OutputError
+from ..errors import BatchError, OutputError, one_line
 from ..plots import BLUE, DPI, GREY, as_svg, dots, label_time, legend_above, new_figure, strip_frame
 from ..results import UNRELIABLE, clock, import_parquet, open_rows, plural, to_the_second
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
@@ -230,7 +230,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> list[str]:
     return [
-        row.line,
+        one_line(row.line),
         _when(row.start),
         str(row.frames),
         str(_short(row.mean)),

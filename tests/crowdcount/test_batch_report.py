@@ -234,6 +234,13 @@ class TestFiles:
         assert re.search(r"^void +2024-05-03 00:00:00 +1 +100\.0%$", lines[-1])
         assert re.search(r"^hall/old-tape-[0-9-]+ +0:00:00 +700 ", lines[-2])
 
+    def test_a_table_has_a_line_for_each_name(self, tmp_path):
+        """A file's name may hold a line break, and what terminals act on."""
+        add_result(tmp_path, "a", "x\n\x1b[2Jy", None, [FrameCount(0, 0.0, 1.0, 0, 2)])
+        table = text_table(summarise(tmp_path, "day"))
+        assert "\x1b" not in table
+        assert [line.split()[0] for line in table.splitlines()] == ["camera", "a/x"]
+
     def test_csv_holds_all(self, out, tmp_path):
         rows = summarise(out, "15min")
         write_report(rows, [tmp_path / "a.csv"], "15min")

@@ -73,7 +73,7 @@ def write_clip(spec: SceneSpec, path: str | Path) -> list[Path]:
                 ):
                     place = (f"{value:.1f}" for value in (left + 1, top + 1, width, height))
                     box_rows.writerow([index + 1, number, *place, 1, 1, f"{share:.3f}"])
-                heads = [(f"{x:.1f}", f"{y:.1f}") for x, y in frame.heads_xy] or [("", "")]
+                heads = [(f"{x:.3f}", f"{y:.3f}") for x, y in frame.heads_xy] or [("", "")]
                 dot_rows.writerows([index, x, y] for x, y in heads)
         finally:
             video.release()

@@ -1,6 +1,7 @@
 """The command that writes a clip with its labels."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -72,6 +73,17 @@ def test_crowdcount_reads_its_labels(clip):
     np.testing.assert_array_equal(
         load_dataset(path, mot=path.with_suffix(".gt.txt"), annotated=annotated).counts, counts
     )
+
+
+def test_heads_that_all_but_coincide_are_read_as_two(tmp_path, monkeypatch):
+    """One far away behind another, as in a frame or two of a clip of a minute."""
+    shown = [
+        replace(frame, heads_xy=np.array([[146.61, 71.12], [146.62, 71.12]]))
+        for frame in Simulation(SPEC).frames()
+    ]
+    monkeypatch.setattr(Simulation, "frames", lambda self: iter(shown))
+    path = write_clip(SPEC, tmp_path / "a.avi")[0]
+    assert (load_dataset(path, counts=path.with_suffix(".dots.csv")).counts == 2).all()
 
 
 def test_the_scene_file_has_the_perspective_and_the_region(clip):

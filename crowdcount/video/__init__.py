@@ -13,7 +13,8 @@ What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 
 - Frame numbers count from the first packet that decodes or visibly fails. What a decoder drops silently
   before its first key frame (of a stream cut anywhere, or hidden by an MP4 edit list) has no number.
 - When the size changes within a video, OpenCV 4.13 and later bring the frame to the first size by themselves,
-  earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images only.
+  earlier versions return a wrong picture; neither gives a sign. So "resized" is seen among still images, and
+  of a stream that was opened again, only.
 - OpenCV 4.13 and later return unwritten memory for all frames of interlaced H.264, MPEG-2, MPEG-4 and DV, and
   call it a success, whatever its properties and options are: FFmpeg 8 does not convert what is flagged as
   interlaced to what is not. Earlier versions decode them. What shows this is read by PyAV where that is

@@ -68,7 +68,7 @@ class LiveSource(VideoSource):
         self._connect()
         self.info = self._start()
         if not self._is_camera and self._is_of_stills():
-            if not self._is_recorded:
+            if not self._is_recorded and not self._source.lower().startswith("rtsp"):  # whose stamps tell it
                 self.info = replace(self.info, fps=self._rate_of_arrivals() or self.info.fps)
         elif not self._is_camera and self._is_stuck():
             self.info = self._start_anew()
@@ -115,7 +115,7 @@ class LiveSource(VideoSource):
         return SourceInfo(self._name, kind, size_wh(image), fps, count, opened)
 
     def _is_of_stills(self) -> bool:
-        """Whether it is motion JPEG, which live tells no rate, and is never flagged as interlaced."""
+        """Whether it is motion JPEG, which over HTTP tells no rate, and is never flagged as interlaced."""
         return self._device.codec().upper() == b"MJPG"
 
     def _rate_of_arrivals(self) -> float | None:

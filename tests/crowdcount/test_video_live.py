@@ -175,6 +175,16 @@ def test_the_rate_of_motion_jpeg_is_told_by_when_it_comes(serving, send_live, in
         assert_numbered(list(itertools.islice(source.frames(), 20)))
 
 
+def test_the_rate_of_motion_jpeg_over_rtsp_is_told_by_its_stamps(serving):
+    """Its first twenty frames are there at once, and come as fast as they decode."""
+    image = np.random.default_rng(1).integers(0, 256, (480, 640, 3), np.uint8)
+    with (
+        serving(send_rtsp(itertools.repeat(image, 40), interval_s=0.1)) as port,
+        open_source(f"rtsp://127.0.0.1:{port}/live", timeout_s=5) as source,
+    ):
+        assert source.info.fps == pytest.approx(10, rel=0.2)
+
+
 def test_the_rate_of_motion_jpeg_that_comes_in_pairs(serving, send_live):
     def pairs():
         for k in range(1000):

@@ -38,7 +38,8 @@ ONE_SCENE_S = 3600.0
 RESTLESS = 8.0
 #: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
 DEVIATIONS = 3.5
-#: Nor is it within so many steps of what was decoded: where it is learnt, noise can be less than one.
+#: Nor is it within so many steps of what was decoded, see `MedianBackground.step`: the noise that is learnt
+#: can be less than one.
 _LEAST_STEPS = 5
 #: What hides the known scene in all frames is somebody, not something that was put there, where in this share
 #: of it, in squares of so many pixels, it is restless and the known scene was not.

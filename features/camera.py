@@ -14,20 +14,20 @@ from .images import median_of
 
 #: Width at which the images are compared, pixels.
 WIDTH = 320
-#: A shift by this many pixels to a side at that width counts as moved; patches are sought this far around.
-MIN_SHIFT, MAX_SHIFT = 2, 14
-N_PATCHES, PATCH_RADIUS = 24, 10
+MIN_SHIFT = 2  # pixels to a side, at that width: the camera counts as moved from such a shift on
+MAX_SHIFT = 14  # pixels: patches are sought so far around their places
+N_PATCHES, PATCH_RADIUS = 24, 10  # so many at the most, of 2 * radius + 1 pixels to a side
 #: A patch is found where the normalized correlation reaches this.
 MIN_CORRELATION = 0.6
 #: With fewer patches than this the scene has too little texture to tell.
 MIN_PATCHES = 4
 #: So many patches in place are no chance.
 FEW_PATCHES = 2
-#: Features of the empty scene are found again in a frame where a descriptor is closer to one by this factor
-#: than to any other (Lowe's ratio test), and those agree that one homography moves to within so many pixels.
-_N_FEATURES, _LEAST_CONTRAST, _RATIO, _WITHIN = 1000, 0.02, 0.8, 1.5
-#: A frame is registered where so many features agree, and this share of those that were found.
-_FEW_FEATURES, _AGREEING_SHARE = 20, 0.25
+_N_FEATURES, _LEAST_CONTRAST = 1000, 0.02  # of SIFT: so many in an image at the most; their least contrast
+_RATIO = 0.8  # one is found again where the nearest descriptor is less than so many times as far as the next
+_WITHIN = 1.5  # pixels: those agree that one homography moves so close to where they are found
+_FEW_FEATURES = 20  # a frame is registered where so many features agree,
+_AGREEING_SHARE = 0.25  # and this share of those that were found again
 #: It is of another view where less than this share of the region of interest is still in it.
 _LEAST_IN_VIEW = 0.75
 #: A view of footage is one that at least this share of its images show; so many are looked for at the most.

@@ -7,18 +7,17 @@ import numpy as np
 LEAST_FRAMES = 20
 #: Captions are written into the uppermost and lowermost part of this size of the picture, and are no taller.
 EDGE = 1 / 6
-#: Squares of so many pixels are compared, every so many pixels.
-_SIDE, _STEP = 4, 2
-#: A square has changed, on average by more than so many grey levels; in so many of the frames at the least;
-#: and in strokes: the standard deviation of its pixels' changes.
-_CHANGED, _LEAST_CHANGED, _LEAST_CONTRAST = 10, 0.15, 15
-#: It is the same again within so much of the strokes' contrast (root mean square), as the light may drift
-#: behind them, and something else meanwhile: that squared, so many times.
-_SAME, _OTHER = 0.2, 9
-#: So many of its changes from one frame to the next come back, in so many squares next to each other.
-_LEAST_BACK, _LEAST_SQUARES = 0.85, 6
+_SIDE, _STEP = 4, 2  # pixels: the side of the squares that are compared, and the step from one to the next
+_CHANGED = 10  # a square has changed that differs from the median by more grey levels, on average,
+_LEAST_CHANGED = 0.15  # one with digits has in this share of the frames or more,
+_LEAST_CONTRAST = 15  # and in strokes: the least standard deviation of its pixels' changes, grey levels
+_SAME = 0.2  # it is the same again within so much of that (root mean square): light may drift behind strokes
+_OTHER = 9  # it is something else where it differs by more than so many times as much, squared
+_LEAST_BACK = 0.85  # this share of its changes from one frame to the next come back, at the least,
+_LEAST_SQUARES = 6  # as in so many squares next to each other
 #: So many of its heights to the left and the right are of the same line: digits that seldom change.
 _REACH = 6
+#: Squares that are compared at a time: what is computed for them takes little memory.
 _AT_A_TIME = 256
 
 

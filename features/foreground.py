@@ -45,7 +45,7 @@ EXPLAINED_SHARE = 0.25
 CAMERA_SHIFT_CHECKS = 3
 #: Learning waits for so many changes of light in a row to be over; a lamp that blinks on is learnt as it is.
 MOST_FLICKERS = 8
-#: Light and camera are looked at once a second, and once in so many frames.
+#: Light and camera are looked at once a second, but not less often than once in so many frames.
 LOOK_FRAMES = 10
 #: Counts are not to be relied on where noise adds more than so many grey levels to a difference.
 NOISY = 20.0

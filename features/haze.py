@@ -17,18 +17,20 @@ from .images import largest_difference, median_of
 from .light import showing_something
 from .tones import Haze
 
-#: A picture has so many rows and columns of parts, and this percentage of a row may be darker than the veil
-#: by what a camera writes into it, or where it is masked; the last row of the upper half.
-_PARTS, _DARKER, _UPPER_HALF = 8, 20, 3
-#: How dark parts of clear footage are somewhere at some time, grey levels: up to 20 as a rule. If the whole
-#: upper half is lighter than the second level, a veil begins to be taken away, from the third on all of it.
-_DARK, _CLEAR, _HAZY = 20, 60, 90
+_PARTS = 8  # rows, and columns, of parts that a picture is divided into
+_DARKER = 20  # per cent of a row's parts that may be darker than the veil, by a text or a mask
+_UPPER_HALF = 3  # the last row of parts in the upper half, from 0
+_DARK = 20  # grey levels: parts of clear footage are so dark somewhere at some time, as a rule
+_CLEAR = 60  # where the whole upper half is lighter than this, a veil begins to be taken away,
+_HAZY = 90  # and where it is lighter than this, all of it is
 #: By how many times contrast grows at the most: beyond, so does the noise of coding.
 _MOST_GAIN = 6.0
-#: Who moves differs from the median by so many grey levels, in whole pieces, of so many pixels in all; less
-#: than this share of them is so much darker than a veil, which is that so many bands below: there they stand.
-_MOVES, _PIECE, _LEAST_MOVING = 6, np.ones((3, 3), np.uint8), 30
-_MOST_DARK, _DARKER_BY, _TALL = 0.1, 15, 2
+_MOVES = 6  # who moves differs from the median by so many grey levels or more,
+_PIECE = np.ones((3, 3), np.uint8)  # in whole pieces of this size;
+_LEAST_MOVING = 30  # of fewer such pixels, in all images together, nothing is told
+_MOST_DARK = 0.1  # there is no veil if more than this share of them
+_DARKER_BY = 15  # is so many grey levels darker than it is
+_TALL = 2  # so many rows of parts further down, where they stand
 #: Each so many images are looked at first, as mostly they are clear.
 _FEW = 8
 #: A veil of fewer grey levels is none, and it is another one from so many on.
@@ -94,8 +96,7 @@ def _levels(images_bgr) -> np.ndarray:
     rows, columns = map(_firsts, darkest.shape)
     of_parts = np.minimum.reduceat(np.minimum.reduceat(darkest, rows, axis=0), columns, axis=1)
     levels = np.percentile(of_parts, _DARKER, axis=1)
-    if levels[0] < levels[1]:  # a text or a mask, mostly: haze becomes less from the top of a picture down
-        levels[0] = levels[1]
+    levels[0] = levels[:2].max()  # darker at the top is a text or a mask, mostly: haze becomes less downwards
     return np.minimum.accumulate(levels)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 _STRIP = 1 << 15
 #: Coarse noise is no more than so many times the median of its upper quartile over the picture.
 _MOST_COARSE = 2.0
-#: Standard deviation of the strongest blur, pixels; share of what a blur of another one takes away that
-#: sharpening adds at the most.
-_MOST_BLURRED, _SHARPENED, _MOST_SHARPENED = 0.9, 0.8, 0.6
+_MOST_BLURRED = 0.9  # standard deviation of the strongest blur, pixels
+_SHARPENED = 0.8  # and of the one that tells fine detail, of which sharpening adds
+_MOST_SHARPENED = 0.6  # this share at the most
 
 
 def reduced(image: np.ndarray, size_wh: tuple[int, int]) -> np.ndarray:

@@ -16,10 +16,10 @@ from .tones import DARK, SATURATED, Haze, HazeMeter, ToneCurve, ToneMeter
 ROWS, COLUMNS, SAMPLES = 12, 16, 4
 #: A larger local change than this is no drift of the light but a person.
 LARGEST_DRIFT = 0.25
-#: A larger one is of light all the same, as of a lamp that went out or a cloud's shadow, where this share of
-#: a block's samples is within so much of their median, in so large a share of the image that hangs together,
-#: and more than so much of the scene's texture is left.
-_EVEN_SHARE, _EVEN_WITHIN, _LEAST_REGION, _PRESERVED = 0.6, 0.12, 0.05, 0.5
+#: A larger one is of light all the same, as of a lamp that went out or a cloud's shadow, in even blocks
+_EVEN_SHARE, _EVEN_WITHIN = 0.6, 0.12  # whose first share of samples is within the second of their median
+_LEAST_REGION = 0.05  # that hang together over this share of the image or more,
+_PRESERVED = 0.5  # and where more than so much of the scene's texture is left, see `_texture_left`
 #: The least, or most, of each place's neighbours.
 _AROUND = {np.minimum: cv2.erode, np.maximum: cv2.dilate}
 #: The darkest that light can be.
@@ -29,10 +29,11 @@ _LEAST_GAIN = 0.05
 _UNUSUAL = 1.5
 #: Of fewer pixels, those that noise has made brighter than dark, the light seems to jump.
 _LEAST_SHARE = 0.02
-#: A pixel has colour whose channels differ by more than so many grey levels, fewer in less light and behind
-#: haze, but at least so many. A picture has none where fewer pixels do than the first share, some where more
-#: do than the second.
-_COLOUR, _LEAST_COLOUR, _WITHOUT_COLOUR, _WITH_COLOUR = 8.0, 2.0, 0.01, 0.05
+#: A pixel has colour whose channels differ by more grey levels than the first; fewer in less light and behind
+#: haze, but not than the second.
+_COLOUR, _LEAST_COLOUR = 8.0, 2.0
+#: A picture has no colour where a smaller share of its pixels than the first has, and some beyond the second.
+_WITHOUT_COLOUR, _WITH_COLOUR = 0.01, 0.05
 #: Of one colour is a picture whose brightness differs by fewer grey levels than this.
 _LEAST_CONTRAST = 3
 #: The longest title, of all footage; night at its beginning takes longer.
@@ -42,10 +43,11 @@ _STRIDE = 17
 #: Frames are of one light whose mean brightness differs by less than this factor; of others where, besides,
 #: so much more of the picture is saturated.
 _ONE_LIGHT, _SATURATED_SHARE = 1.2, 0.1
-#: A frame is repeated if a tenth as many of these pixels differ as usually do, where noise lets so many
-#: differ. More than such a share of the frames is, of a frozen feed, and so many in a row or more; as many
-#: others are enough to learn from.
-_NOISY_SHARE, _FROZEN_SHARE, _FEWEST = 0.1, 0.25, 8
+#: A frame repeats the one before if no more than a tenth as many of these pixels differ as usually do. A feed
+#: was frozen where
+_NOISY_SHARE = 0.1  # usually so many do, or more: there is noise
+_FROZEN_SHARE = 0.25  # more than this share of the frames is repeated
+_FEWEST = 8  # so many in a row are the same, or more; as many different ones are enough to learn from
 
 _Tones = ToneCurve | Haze
 

@@ -21,9 +21,9 @@ LEVELS = 0.7, 1.2, 2.0, 4.0
 _FEWEST = 3
 #: Pixels so far apart belong to one body: width and height of a closing, person heights.
 _JOINING = 0.15, 0.2
-#: Outlines of one or two people, or what is seen of them: heights, width and areas in person heights, and the
-#: least width over height; slimmer are poles in a view that shifts.
-HEIGHTS, WIDTH, AREAS, SLIM = (0.3, 1.6), 1.3, (0.05, 0.9), 0.2
+#: Outlines of one or two people, or what is seen of them, in person heights.
+HEIGHTS, AREAS = (0.3, 1.6), (0.05, 0.9)  # from the first to the second
+WIDTH, SLIM = 1.3, 0.2  # at the most; the least width over height: slimmer are poles in a view that shifts
 #: What outlines people of twice as many pixels and more is joined in squares of two pixels, four and so on: a
 #: closing takes as long as its element is large, and some people may fill the picture.
 _CLOSED_AT = 64
@@ -45,9 +45,8 @@ _PRODUCTS = np.array([
 ])  # fmt: skip
 _CONSTANT = -0.06
 SOMEBODY = 0.7
-#: A frame is compared with one so many seconds later, or more: in less, leaves are where they were, too. In
-#: footage of less than the least length leaves are not told from bodies.
-_LATER_S, _LEAST_S = 0.8, 5.0
+_LATER_S = 0.8  # a frame is compared with one so much later, or more: before, leaves are where they were, too
+_LEAST_S = 5.0  # in shorter footage leaves are not told from bodies
 
 
 def who_stays(

@@ -9,13 +9,12 @@ import numpy as np
 from .images import middle_of
 from .motion import LOW_RATE_FPS
 
-#: Whether it rains or snows is looked at each so many seconds: it does where, in more than this share of
-#: `_BLOCKS`, specks of up to so many pixels are in one frame alone and not near what stays, and at least this
-#: share of the area of all that are.
-RAIN_CHECK_S, RAIN_SHARE, DROP_AREA, LEAST_DROPS = 4.0, 0.2, 32, 0.7
-
-#: Columns and rows of blocks in which it may rain; how far fast limbs of people may be from where they were.
-_BLOCKS, _LIMBS = (8, 6), np.ones((15, 15), np.uint8)
+RAIN_CHECK_S = 4.0  # from one look for rain or snow to the next
+RAIN_SHARE = 0.2  # it rains where more than this share of the region's blocks hold drops:
+DROP_AREA = 32  # specks of up to so many pixels that are in one frame alone, and not near what stays;
+LEAST_DROPS = 0.7  # and where they are more than this share of the area of all that is in one frame alone
+_BLOCKS = (8, 6)  # columns and rows of blocks that a picture is divided into
+_LIMBS = np.ones((15, 15), np.uint8)  # what is near: fast limbs of people may be so far from where they were
 
 
 class RainWatch:

@@ -4,7 +4,7 @@ The empty scene shows whoever is there in most of its frames, and people who sta
 counted. But nobody is quite still: who shifts from one foot to the other, turns or lifts an arm is somewhat
 beside the picture of the scene in every frame, somewhere within one person's outline. So are leaves and tape,
 which are to be left out. They are told apart by their shape, and by what of it moves and how far: see
-`SOMEBODY`. Who sways by less than makes a pixel foreground is told by `features.postures`.
+`_odds`. Who sways by less than makes a pixel foreground is told by `features.postures`.
 """
 
 import cv2
@@ -15,33 +15,36 @@ from .postures import outlines, who_stays
 
 #: In footage of less seconds people who walk past can be all there is of a place, and outlines alone tell.
 LEAST_S = 20.0
-#: A pixel is restless that differs from the empty scene in this share of the frames or more, where within
-#: so many person heights some share differs in all but a twentieth of the frames, never nearly all: who comes
-#: and goes is not there in some of them, and hides all of it in others.
-OFTEN, WITHIN, SOME, NEARLY_ALL = 0.12, 0.2, 0.02, 0.97
+#: A pixel is restless where somebody may stay: who comes and goes is not there in some of the frames, and
+#: hides all around it in others.
+OFTEN = 0.12  # it differs from the empty scene in this share of the frames or more,
+WITHIN = 0.2  # and of the square that reaches so many person heights from it to each side
+SOME, NEARLY_ALL = 0.02, 0.97  # more than the first share differs in 95 % of them, less than the second too
 #: Restless pixels so far apart belong to one outline: width and height of a closing, person heights.
 _JOINING = 0.25, 0.35
-#: Somebody is restless in more of the outline, is elsewhere altogether where leaves are a little beside, and
-#: is upright: logarithm of the odds that it is somebody, of the share that is restless; of how many times the
-#: threshold what differs does so, in the median of the calmer half of the frames, where nobody passes; and of
-#: width over height, the latter two as logarithms. From so much on it is counted, below so much left out.
-_PER_RESTLESS, _PER_STRENGTH, _PER_ASPECT, _CONSTANT = 9.0, 6.0, -3.5, -9.0
-SOMEBODY, NOBODY = 1.4, -1.6
-#: Sways too what differs as much in every frame, by the standard deviation of its share that does; and unless
-#: people pass, what fills so little of its box that nobody does, as the edge of a road, is so much wider than
-#: high, or lower, in person heights.
-STEADY, SPARSE, FLAT, LOW = 0.06, 0.3, 2.5, 0.3
-#: Outlines of one or two people: heights, width and areas in person heights, and the least width over height;
-#: slimmer are edges of a picture that sways. Where more differs than this, in the mean of the frames or in
-#: its standard deviation, people pass; where its quartiles are closer, water runs or birds peck.
-HEIGHTS, WIDTH, AREAS, SLIM = (0.4, 1.3), 1.3, (0.09, 0.75), 0.33
-MOST_DIFFERING, MOST_VARYING, EVEN = 0.29, 0.22, 0.034
-#: Of who stands the empty scene shows a picture, of birds and passers-by the ground: its median difference
-#: from what is around, as far as so many person heights, grey levels.
-SHOWN, _AROUND = 8.0, 0.12
-#: What sways is foreground where it differs by so many grey levels more than in nearly all frames; the
-#: highest threshold; and what is around a pixel.
-_MARGIN, MOST, _NEIGHBOURS = 4, 254, np.ones((3, 3), np.uint8)
+#: Logarithm of the odds that an outline is somebody's, see `_odds`: the sum of each of these times
+_PER_RESTLESS = 9.0  # the share of it that is restless (in leaves it is less),
+_PER_STRENGTH = 6.0  # the logarithm of its strength (leaves are a little beside, people all elsewhere),
+_PER_ASPECT = -3.5  # the logarithm of its width over its height (people are upright),
+_CONSTANT = -9.0  # and one
+SOMEBODY, NOBODY = 1.4, -1.6  # from the first on it is counted, below the second it sways
+#: What sways too: what differs as much in every frame; and unless people pass, what has nobody's shape.
+STEADY = 0.06  # the standard deviation of the share of it that differs is less than this
+SPARSE = 0.3  # it fills less of its box, as the edge of a road does
+FLAT, LOW = 2.5, 0.3  # it is more than so many times as wide as high, or lower, in person heights
+#: Outlines of one or two people, in person heights.
+HEIGHTS, AREAS = (0.4, 1.3), (0.09, 0.75)  # from the first to the second
+WIDTH, SLIM = 1.3, 0.33  # at the most; the least width over height: slimmer are edges of a picture that sways
+#: The share of an outline that differs from the empty scene in a frame, over the frames.
+MOST_DIFFERING, MOST_VARYING = 0.29, 0.22  # people pass where its mean or its standard deviation is larger
+EVEN = 0.034  # water runs or birds peck where its quartiles are closer to each other
+#: Of who stands the empty scene shows a picture, of birds and passers-by the ground.
+SHOWN = 8.0  # grey levels: the median difference of a picture from what is around it, at the least
+_AROUND = 0.12  # person heights: what is so near is around
+#: What sways is foreground where it differs by so many grey levels more than in nearly all frames.
+_MARGIN = 4
+MOST = 254  # the highest threshold
+_NEIGHBOURS = np.ones((3, 3), np.uint8)  # a pixel and those around it
 #: Pixels whose shares are compared at a time: of all in a crowd they would take half a gigabyte.
 _AT_A_TIME = 1 << 12
 
@@ -126,7 +129,11 @@ def _restless(away, person_height) -> np.ndarray:
 
 
 def _odds(outline, restless_share: float, strength: float) -> float:
-    """Logarithm of the odds that an outline (h, w) bool is somebody's, see `SOMEBODY`."""
+    """Logarithm of the odds that an outline (h, w) bool is somebody's.
+
+    `strength` is how many times the threshold the differences beyond it are, in the median of the calmer half
+    of the frames, in which nobody passes.
+    """
     height, width = outline.shape
     of_shape = _PER_ASPECT * np.log(width / height) + _CONSTANT
     return _PER_RESTLESS * restless_share + _PER_STRENGTH * np.log(strength) + of_shape

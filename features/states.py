@@ -17,9 +17,8 @@ LEAST_SHARE = 0.1
 LEAST_VISITS = 3
 #: States of one place.
 MOST_STATES = 4
-#: Colours are alike that differ by so many grey levels at the most; frames that are in so many of a place's
-#: blocks, as people pass before it.
-ALIKE, MATCHING = 12, 0.8
+ALIKE = 12  # colours are alike that differ by so many grey levels at the most, in each channel,
+MATCHING = 0.8  # and frames that are alike in this share of a place's blocks: people hide the others
 #: What differs in its brightness alone, by up to this factor, is no state but a lamp that flickers.
 MOST_LIGHT = 2.0
 #: Share of the frames in which a block is in one of its states.
@@ -29,8 +28,8 @@ _EXPLAINED = 0.75
 LEAST_AREA, LEAST_CHANGED = 0.7, 0.5
 #: Places are looked for in blocks of so many pixels.
 _BLOCK = 4
-#: In another state a pixel differs by more grey levels than this, or one beside it does.
-_CHANGED, _AROUND = 4, np.ones((5, 5), np.uint8)
+_CHANGED = 4  # in another state a pixel differs by more grey levels than this,
+_AROUND = np.ones((5, 5), np.uint8)  # or one of those around it does
 
 
 def other_states(

@@ -10,9 +10,8 @@ LEAST_SWAY, N_FRAMES = 0.15, 12
 #: A frame that is farther beside its place than so many times that mean, and so many pixels, is of a camera
 #: that was moved, which `features.camera` tells: shifted back here, it would show none of the flags.
 _FURTHEST, _FAR = 4.0, 2.0
-#: Corners of the scene that are followed, with fewer of which nothing is told; how far they are apart, and to
-#: what side they are looked at, pixels.
-_N_CORNERS, _FEW_CORNERS, _APART, _SIDE = 120, 12, 8, 13
+_N_CORNERS, _FEW_CORNERS = 120, 12  # of the scene: followed at the most; with fewer nothing is told
+_APART, _SIDE = 8, 13  # pixels: from corner to corner at the least; the side of what is looked at around one
 #: A quarter of the corners, or more, are shifted alike within so many pixels: in noise a twelfth at the most,
 #: and up to a fifth where a few corners of a plain scene are among those of its noise.
 _ALIKE = 0.5

@@ -11,12 +11,11 @@ LEAST_VEHICLE = 1.0
 #: Least width, of more than three people beside each other; nor is it less than the height, as that of people
 #: behind each other is.
 LEAST_WIDTH = 1.6
-#: Least share that a vehicle has of its convex hull, and, from such a width on, vehicles that overlap each
-#: other.
-LEAST_SOLIDITY, LEAST_OVERLAPPING_SOLIDITY, OVERLAPPING = 0.85, 0.65, 2.5
-#: Heads and legs are looked for so far above and below; so much of them in a column tells people. Where they
-#: have them in more of its columns, it is no vehicle with some people before or behind it.
-REACH, LEAST_COMPANY, MOST_COMPANY = 0.35, 0.1, 0.3
+LEAST_SOLIDITY = 0.85  # share that a vehicle has of its convex hull, at the least,
+OVERLAPPING, LEAST_OVERLAPPING_SOLIDITY = 2.5, 0.65  # and from this width on, where several may overlap
+REACH = 0.35  # heads and legs are looked for so far above and below
+LEAST_COMPANY = 0.1  # a column with more of them than this tells people;
+MOST_COMPANY = 0.3  # with more of its columns so, it is no vehicle with some people before or behind it
 
 
 class VehicleFinder:

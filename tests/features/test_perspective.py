@@ -357,7 +357,7 @@ class TestMovingDifferences:
 
     def test_shows_what_moves_and_no_noise(self):
         frames = list(self.frames(np.random.default_rng(0)))
-        for k, difference in enumerate(moving_differences(frames)):
+        for k, difference in zip(range(12), moving_differences(frames), strict=True):
             assert difference.dtype == np.uint8
             assert difference[45:66, 10 * k + 2 : 10 * k + 7].min() > 30
             difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
@@ -365,7 +365,7 @@ class TestMovingDifferences:
 
     def test_ignores_changes_of_the_light(self):
         frames = list(self.frames(np.random.default_rng(0), gains=np.linspace(0.8, 1.2, 12)))
-        for k, difference in enumerate(moving_differences(frames)):
+        for k, difference in zip(range(12), moving_differences(frames), strict=True):
             difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
             assert (difference > 16).mean() < 0.01
 

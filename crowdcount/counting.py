@@ -150,7 +150,8 @@ class Counting:
         end = self._expected_end
         if end is None:
             return None
-        return max(1, math.ceil((end - (self._number(self._start) if self._start else 0)) / self.every))
+        first = 0 if self._start is None else self._number(self._start)
+        return max(1, math.ceil((end - first) / self.every))
 
     def lacks_its_end(self, rows: int, last: FrameCount) -> bool:
         """Whether so many rows, up to `last`, are a tenth or more short of the length that a file states.
@@ -172,7 +173,7 @@ class Counting:
     @property
     def _expected_end(self) -> int | None:
         """About the number of the frame to stop before."""
-        ends = [self._number(self._end)] if self._end else []
+        ends = [] if self._end is None else [self._number(self._end)]
         if self.info.frame_count is not None:
             ends.append(self.info.frame_count)
         return min(ends, default=None)

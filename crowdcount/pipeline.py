@@ -279,10 +279,10 @@ class Pipeline:
         """Measure the next frame, (H, W, 3) uint8 of any size."""
         small = self.reduced(frame_bgr)
         foreground = self._applied(small, frame_bgr)
+        segmenter = self._segmenter  # in haze that comes or goes, `_applied` has made a new one
         frame = self._last_frame = foreground.image_bgr
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
         figures = self.figures(foreground.mask)
-        measured = self._features(frame, grey, figures, foreground.light)
         found = {
             "blank": contrast_of(small) < BLANK_RANGE,
             "frozen": self._freeze.see(frame_bgr),
@@ -291,12 +291,15 @@ class Pipeline:
         flags = (*foreground.flags, *(flag for flag, is_set in found.items() if is_set))
         if found["blank"]:  # it does not show where the camera points
             flags = tuple(flag for flag in flags if flag != "camera_moved")
-        mask = self._segmenter.as_seen(figures.mask)
-        directed = self._directed(grey, figures.mask)
-        segmenter = self._segmenter
-        least_contrast = max(segmenter.least_contrast, 0.0 if self._haze is None else BEHIND_HAZE)
-        seen = segmenter.moved, segmenter.is_recoloured, least_contrast
-        return Measurement(measured, mask, flags, directed, *seen)
+        return Measurement(
+            features=self._features(frame, grey, figures, foreground.light),
+            mask=segmenter.as_seen(figures.mask),
+            flags=flags,
+            directed=self._directed(grey, figures.mask),
+            moved=segmenter.moved,
+            is_recoloured=segmenter.is_recoloured,
+            least_contrast=max(segmenter.least_contrast, 0.0 if self._haze is None else BEHIND_HAZE),
+        )
 
     def pass_over(self, frame_bgr: np.ndarray) -> None:
         """See the next frame, whose features nobody needs, so that those behind it are measured as if it had

@@ -558,7 +558,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, dict]]:
 def _row(place: str, cells: object) -> FrameCount:
     try:
         directions = DIRECTIONS if set(DIRECTIONS) <= set(cells) else ()
-        names = (*COLUMNS[1:5], *directions)
+        names = ("time_s", *COUNTS, *directions)
         numbers = [math.nan if cells[name] is None else float(cells[name]) for name in names]
         if not abs(numbers[0]) <= _LATEST_S or numbers[1] < 0 or numbers[1] > LARGEST:
             raise ValueError

@@ -291,7 +291,7 @@ class Segmenter:
         self._light = self._light_in_turn = self._learning_for = None
         self._shaken = False
 
-    def expect(self, is_coarse: bool, step: float | np.ndarray = 1.0) -> None:
+    def expect(self, is_coarse: bool, step: float | np.ndarray) -> None:
         """Learn from now on as of such frames, see `is_coarse` and `step` of `MedianBackground`."""
         self._model.is_coarse, self._model.step = is_coarse, step
 
@@ -348,7 +348,7 @@ class Segmenter:
                 self._see_known(frame_bgr)
         if learning and self._learning_for:
             self._gather(frame_bgr)
-        if self.reference_bgr is None:
+        if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
         former = self._light
         foreground, n_changed, seen_bgr = self._segmented_in_its_light(frame_bgr, looking)
@@ -432,7 +432,7 @@ class Segmenter:
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
-        if self.reference_bgr is None:
+        if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         light = self._light_of(frame_bgr)
         foreground, _, seen_bgr = self._segmented(frame_bgr, light)

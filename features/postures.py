@@ -54,7 +54,7 @@ def who_stays(
     differences: np.ndarray,
     away: np.ndarray,
     person_height: np.ndarray,
-    length_s: float = 0.0,
+    length_s: float,
 ) -> np.ndarray:
     """Find who is in one place in most of the frames.
 

@@ -379,7 +379,7 @@ def _seek(capture: Capture, stamp_s: float, most_failures: int = 0) -> bool:
     return False
 
 
-def _advance(capture: Capture, stamp_s: float, most_failures: int = 0) -> bool:
+def _advance(capture: Capture, stamp_s: float, most_failures: int) -> bool:
     """Grab up to the frame with exactly this stamp, ready to be retrieved; False if it is not met, or after
     more failed grabs in a row."""
     here_s, failures = -math.inf, 0

@@ -36,10 +36,10 @@ class Turns:
 
     def look_closely(self, index: int, is_close: bool) -> None:
         """Whether frames before those that are estimated are glimpsed, from soon behind that number on."""
-        was_close = self._close_until == math.inf
-        if is_close == was_close:
+        if is_close == (self._close_until == math.inf):
             return
         soon = index + _GLIMPSED_BEHIND * self._every
         if is_close:
-            self._close_from = soon
-        self._close_until = math.inf if is_close else soon
+            self._close_from, self._close_until = soon, math.inf
+        else:
+            self._close_until = soon

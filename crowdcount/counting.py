@@ -34,8 +34,11 @@ from .video import (
 
 
 class _Estimate(NamedTuple):
-    """What is estimated in one frame alone: a count, and right- and left-moving people where asked for; of a
-    frame that was not due NaN, and besides what was found in the one before it that was."""
+    """What is estimated in one frame alone.
+
+    `numbers` are its count, and right- and left-moving people where asked for; NaN of a frame that was not
+    due to be looked at, which has the rest from the last one that was, or could not be decoded.
+    """
 
     frame: Frame
     numbers: tuple[float, ...]
@@ -154,7 +157,7 @@ class Counting:
         return max(1, math.ceil((end - first) / self.every))
 
     def lacks_its_end(self, rows: int, last: FrameCount) -> bool:
-        """Whether so many rows, up to `last`, are a tenth or more short of the length that a file states.
+        """Whether so many rows, up to `last`, are more than a tenth short of the length that a file states.
 
         In frames and in time: where a recorder pauses, or its rate varies, one of them tells nothing.
         """
@@ -281,7 +284,7 @@ def _rows_as_seen(rows: np.ndarray, moved: np.ndarray | None, height: int) -> np
 
 
 def is_short(found: float, stated: float) -> bool:
-    """Whether a tenth or more of a stated length is missing; a little is in many whole files."""
+    """Whether more than a tenth of a stated length is missing; a little is missing in many whole files."""
     return found < 0.9 * stated
 
 

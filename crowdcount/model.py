@@ -39,13 +39,13 @@ LOW_CONTRAST = 0.2
 #: with 1 - reliability. So the interval of 90 % held 90 % of the frames of 86 simulated scenes with estimated
 #: heights, before the factor above was allowed for (docs/decisions/2026-11-22-person-height.md).
 HEIGHT_UNCERTAINTY = 0.6
-#: A polynomial kernel of a higher degree is no model's but a file's that shall exhaust the machine.
+#: A file with a polynomial kernel of a higher degree is no model, but meant to exhaust the machine.
 _MAX_DEGREE = 16
-#: Nor are people that tall, pixels, at the size at which they are measured.
+#: Nor is one with people who are taller, pixels, at the size at which they are measured.
 _MAX_PERSON_HEIGHT = 1000
-#: Frames are flagged of whose `EdgeRange` more columns than this share are far beyond. Held-out frames as
-#: they are have less than .1 of them there, at worst .35, those of a substream of 352x288 up to .56; those
-#: that are counted too low because they are out of focus .65 and more (docs/decisions/2026-11-27-unlike.md).
+#: A frame is flagged where more than this share of its `EdgeRange` columns are far beyond their ranges: less
+#: than .1 are in held-out frames as they are, at worst .35; up to .56 in a substream of 352x288; .65 and more
+#: in frames so far out of focus that too few are counted (docs/decisions/2026-11-27-unlike.md).
 MOST_BEYOND = 0.6
 #: Of a model, what its file's description has as it is.
 _PLAIN = (

@@ -245,9 +245,17 @@ class Pipeline:
     def learn(
         self, frames_bgr: Sequence[np.ndarray], length_s: float = 0.0, is_coarse: bool = False
     ) -> None:
-        """Learn the empty scene from frames (H, W, 3) uint8 spread over footage of so many seconds, reduced
-        or not; 0 where its length is unknown; and the haze before it. `is_coarse`: as a `BlockMeter` found
-        them before they were reduced."""
+        """Learn the empty scene of a recording, and the haze before it.
+
+        Parameters
+        ----------
+        frames_bgr : sequence of (H, W, 3) uint8
+            Spread over the footage, reduced or not.
+        length_s : float
+            Seconds of footage that they are spread over; 0 where unknown.
+        is_coarse : bool
+            Whether they are coded coarsely, as a `BlockMeter` found them before they were reduced.
+        """
         frames = [self.reduced(frame) for frame in frames_bgr]
         if self._haze_watch is not None:  # of a recording it is told at once
             self._haze, self._haze_watch = haze_of(frames), None
@@ -339,7 +347,7 @@ class Pipeline:
         self._segmenter.glimpse(self._cleared(self.reduced(frame_bgr)))
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two that are measured; traceless."""
+        """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two measured ones; leaves no trace."""
         small = self._cleared(self.reduced(frame_bgr))
         mask = self.figures(self._segmenter.mask_of(small)).mask
         return self._segmenter.as_seen(mask)

@@ -41,6 +41,11 @@ def stride(rate: float) -> int:
 class Looks:
     """Lets a pipeline look at the frames whose turn it is, and where it rains glimpse those before.
 
+    Parameters
+    ----------
+    step, every : int
+        See `Turns`.
+
     Attributes
     ----------
     ahead : Turns
@@ -72,11 +77,12 @@ def reach(rate: float) -> int:
 
 
 def around(timed: Iterable[tuple[float, T]], rate: float) -> Iterator[tuple[T, list[T]]]:
-    """Each thing with those up to `SMOOTHING_S` before and after it and itself, in order.
+    """Each thing, and in order its neighbours up to `SMOOTHING_S` before and after it, itself among them.
 
-    On each side no more than come at that `rate` per second: of a live stream all frames of some seconds may
-    arrive at once. It comes as soon as one after these is there; at a rate that has none around, at once and
-    alone. Should there be no more, for an error, those come first that are still held.
+    On each side these are no more than come at that `rate` per second: of a live stream all frames of some
+    seconds may arrive at once. A thing is yielded as soon as one that is too late to be its neighbour has
+    come; at a rate that leaves it none, at once. What is still held then is yielded where `timed` ends, or
+    before its error is raised.
 
     Parameters
     ----------
@@ -117,7 +123,13 @@ def median_known(values: Iterable[float]) -> float:
 
 
 def smoothed(times_s: np.ndarray, counts: np.ndarray, rate: float) -> np.ndarray:
-    """Counts (n,) float64 of frames at increasing times (n,), as they are told; see `around`. NaN: not
-    estimated."""
+    """Counts (n,) float64, each the median of those known `around` it, at `rate` per second.
+
+    Parameters
+    ----------
+    times_s : (n,) float, increasing
+    counts : (n,) float
+        As estimated in single frames; NaN where none was.
+    """
     timed = zip(times_s.tolist(), counts.tolist(), strict=True)
     return np.array([median_known(near) for _, near in around(timed, rate)])

@@ -41,8 +41,8 @@ DEVIATIONS = 3.5
 #: Nor is it within so many steps of what was decoded, see `MedianBackground.step`: the noise that is learnt
 #: can be less than one.
 _LEAST_STEPS = 5
-#: What hides the known scene in all frames is somebody, not something that was put there, where in this share
-#: of it, in squares of so many pixels, it is restless and the known scene was not.
+#: What hides the known scene in all frames is somebody, not something that was put there, where more than
+#: this share of it, within a square of so many pixels around, is restless and was not in the known scene.
 RESTLESS_SHARE, _RESTLESS_AROUND = 0.1, (31, 31)
 #: What noise adds to a difference from the empty scene: so many times its excess over the usual one.
 PER_NOISE = 6.0
@@ -208,12 +208,19 @@ class MedianBackground:
         return mask if self._steadier is None else self._steadier.as_seen(mask)
 
     def learn(self, frames: np.ndarray, length_s: float = 0.0, for_now: bool = False) -> None:
-        """Learn from (n, H, W, 3) uint8 frames of comparable brightness; those kept before are forgotten.
+        """Learn the empty scene; frames that were kept before are forgotten.
 
-        `for_now`: they are of one moment. Who stands there would leave a ghost behind: it is learnt anew as
-        soon as `MIN_LEARNING_FRAMES` are kept, then with twice as many, until the window is full.
-        `length_s`: they are spread over so many seconds of footage, which begins now. Up to `ONE_SCENE_S`,
-        the scene is not learnt anew before its end.
+        Parameters
+        ----------
+        frames : (n, H, W, 3) uint8
+            Of comparable brightness.
+        length_s : float
+            Seconds of footage that they are spread over, and that begins now; 0 where unknown. Up to
+            `ONE_SCENE_S`, the scene of a model of one camera is not learnt anew before the end of it.
+        for_now : bool
+            The frames are of one moment, so that who stands in them leaves a ghost behind later: the scene is
+            learnt anew from the first `MIN_LEARNING_FRAMES` that are kept, then each time that twice as many
+            are, until the window is full.
         """
         self._window.clear()
         self._n_kept = 0
@@ -251,8 +258,16 @@ class MedianBackground:
     def take(
         self, empty: EmptyScene, frames: Iterable[np.ndarray] = (), standing: np.ndarray | None = None
     ) -> None:
-        """See this empty scene from now on, and in each frame those who are `standing` there, (H, W) bool;
-        usual are noise and colours of `frames` (H, W, 3) uint8."""
+        """Compare frames with this empty scene from now on.
+
+        Parameters
+        ----------
+        empty : EmptyScene
+        frames : iterable of (H, W, 3) uint8
+            Their noise and colours are the usual ones, see `LightMeter`.
+        standing : (H, W) bool, optional
+            Where people stand all the time: foreground in every frame.
+        """
         self.empty = empty
         self._standing = standing
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
@@ -260,8 +275,8 @@ class MedianBackground:
         self.loosen(False)
 
     def loosen(self, is_shifted: bool) -> None:
-        """From now on, until the scene is learnt again, edges may be farther beside where they were, as in
-        frames that are shifted back, or they may not."""
+        """Let edges be farther beside where they were, as in frames that are shifted back, or no longer: from
+        now on, until the scene is learnt again."""
         leeway = self._leeway + _SHIFTED_LEEWAY * is_shifted
         image = self.empty.image_bgr
         self._extremes = [
@@ -292,13 +307,14 @@ class MedianBackground:
         return other
 
     def resume(self, n_frames: int, n_kept: int) -> None:
-        """Go on as if `n_frames` frames had been seen, the last `n_kept` of those to be kept not yet."""
+        """Go on as if `n_frames` frames had been seen; the last `n_kept` of those that are kept of them are
+        still to be given to `keep`."""
         self.n_frames = n_frames
         self._n_kept = n_frames // self._window_step - n_kept
         self._due = max(self._due, self._n_kept + LEARNING_FRAMES)
 
     def learns_anew(self, n_frames: int) -> bool:
-        """Whether what was just learnt, before any frame was seen, is learnt anew within so many."""
+        """Whether the scene just learnt, before any frame was seen, is learnt anew within so many frames."""
         return n_frames // self._window_step >= self._due
 
     def see(self) -> bool:
@@ -309,7 +325,8 @@ class MedianBackground:
     def keep(self, evened_bgr: np.ndarray) -> None:
         """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is due.
 
-        Black frames and the like take part in the first alone."""
+        Frames that show nothing, as black ones, take their places in the window, but are not learnt from.
+        """
         self._window.append(evened_bgr)
         self._n_kept += 1
         if self._n_kept < self._due:
@@ -353,7 +370,7 @@ class MedianBackground:
         brightness = cv2.cvtColor(seen[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)
         self.least_contrast = float(np.median(threshold[::_EACH, ::_EACH] / np.maximum(brightness, 1.0)))
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
-        # what is brighter than white is seen as white, give or take
+        # what should be brighter than white is seen as white, or by the threshold darker than that
         self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
         if others:
             usual = cv2.merge([self.empty.threshold] * 3)

@@ -41,7 +41,7 @@ def showing_one_view(images_bgr: Iterable[np.ndarray]) -> list[np.ndarray]:
     """The images (H, W, 3) uint8 of footage but those of another view: of behind a cut or a camera's move.
 
     Kept is the first view that half as many images show as the commonest, and what is of no view, as in fog
-    or while the camera turns. A view are the images in place beside one of them; two that have `LEAST_SHARE`
+    or while the camera turns. A view is the images in place beside one of them; two that have `LEAST_SHARE`
     of all images in common are one, of which people hide much, and so are two that look much the same but
     for them.
     """

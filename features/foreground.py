@@ -175,8 +175,8 @@ class Segmenter:
 
     @property
     def first(self) -> EmptyScene | None:
-        """The empty scene as first learnt from more than one moment, the last one before that: of a live
-        source, from whose first seconds it is learnt. The camera may have been moved since."""
+        """The empty scene as first learnt from frames of more than one moment; before that, as of a live
+        source, whose first seconds are one, as last learnt. The camera may have been moved since."""
         return self._first or self.empty
 
     @property
@@ -233,8 +233,9 @@ class Segmenter:
         self._learning_for = None
 
     def _in_known_view(self, frames_bgr) -> list[np.ndarray]:
-        """Those of frames that show the known view, where the camera is moved in the footage; if hardly any
-        does, all, brought back if that can be."""
+        """The frames to learn the known view from: all if nearly all show it, and those that do where the
+        camera is moved in the footage. If hardly any does, all, brought back from elsewhere if it is found.
+        """
         shown = [frame for frame in frames_bgr if self._watch.recognises(frame)]
         if len(shown) >= LEAST_SHARE * len(frames_bgr):
             return shown if len(shown) <= (1 - LEAST_SHARE) * len(frames_bgr) else frames_bgr
@@ -252,8 +253,9 @@ class Segmenter:
             self._learning_for = None
 
     def _follow(self, frame_bgr) -> bool:
-        """Whether a frame shows the view elsewhere than those before it did, and where: from now on they are
-        brought back from there. It is looked for, some tens of milliseconds, in one frame of a second."""
+        """Whether a frame shows the view elsewhere than those before it did; if so, frames are brought back
+        from there from now on. The search takes some tens of milliseconds, and is made once a second at the
+        most."""
         if self._watch.recognises(self._steady(frame_bgr)):
             return False
         found = None
@@ -315,8 +317,8 @@ class Segmenter:
         self._n_frames = n_frames - 1
 
     def in_place(self, frame_bgr: np.ndarray) -> tuple[np.ndarray, Registration | None] | None:
-        """A (H, W, 3) uint8 frame of any time as a camera in its place would show it, and where it shows the
-        view, None in its place; None where it shows another. It is not applied."""
+        """A (H, W, 3) uint8 frame of any time as a camera in its place would show it, and where it was found
+        to show the view (None: in its place); None for a frame of another view. It is not applied."""
         self._follow_far(frame_bgr)
         if not self._watch.recognises(self._steady(frame_bgr)):
             return None
@@ -431,7 +433,8 @@ class Segmenter:
         return as_seen(self._model.as_seen(mask), self.moved)
 
     def apply_again(self, frame_bgr: np.ndarray) -> Foreground:
-        """Segment another picture (H, W, 3) uint8 of the last frame, as if it had not been."""
+        """Segment another picture (H, W, 3) uint8 of the last frame, in its own light and without flags but
+        "learning". The next frame is segmented as if this had not been."""
         if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
         light = self._light_of(frame_bgr)
@@ -439,8 +442,8 @@ class Segmenter:
         return Foreground(foreground, (), light, seen_bgr)
 
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, neither of which
-        knows of it."""
+        """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, which is segmented
+        as if this had not been."""
         frame_bgr = self._steady(frame_bgr)
         if shows_nothing(frame_bgr):
             return np.zeros(self.roi.shape, bool)
@@ -471,7 +474,7 @@ class Segmenter:
     def _segmented_in_its_light(self, frame_bgr, looking: bool) -> tuple[np.ndarray, int, np.ndarray]:
         """`_segmented` in the light as last looked at: now, where it is the turn, or it may be another."""
         former = self._light
-        if looking or former is None or self._is_unsteady or _is_noisy(former):  # a knock: for a moment
+        if looking or former is None or self._is_unsteady or _is_noisy(former):  # by a knock, for a moment
             self._light = self._light_of(frame_bgr)
         found = self._segmented(frame_bgr, self._light)
         if self._light is former and self._has_doubled(found[1], self._n_at_look):
@@ -527,7 +530,7 @@ class Segmenter:
         return self._watch.shift(frame_bgr) not in ((0.0, 0.0), None)
 
     def _camera_has_moved(self, frame_bgr) -> bool:
-        """Whether the image has just been shifted against the first learnt scene, or come back.
+        """Whether the image is shifted against the known or first learnt view from now on, or in place again.
 
         `_moved` stays as long as the shift does, as the region of interest and the perspective no longer fit.
         """

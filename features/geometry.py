@@ -88,7 +88,8 @@ class Geometry:
         return membership
 
     @cached_property
-    def _divided(self):
+    def _divided(self) -> tuple[np.ndarray, np.ndarray]:
+        """`parts`, and the regions (n_grids, n_parts) int that each part belongs to."""
         inside = np.flatnonzero(self.roi)
         regions = self.grids.reshape(len(self.grids), -1)[:, inside]
         part = np.zeros(len(inside), np.intp)

@@ -406,6 +406,6 @@ def _coloured_share(sampled, contrast: float = 1.0) -> float:
     return np.count_nonzero(differences > max(_COLOUR * min(contrast, 1.0), _LEAST_COLOUR)) / len(differences)
 
 
-def _is_usable(sampled):
+def _is_usable(sampled) -> np.ndarray:
     """(n,) bool: which pixels (3, n) uint8 are neither dark nor saturated in any channel."""
     return (sampled.min(axis=0) > DARK) & (sampled.max(axis=0) < SATURATED)

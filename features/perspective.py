@@ -295,6 +295,7 @@ def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _moving(frame, background, noise, is_grey) -> np.ndarray:
+    """(H, W) uint8: by how much a frame differs from the background; 0 within its noise and in shadows."""
     difference = largest_difference(frame, background)
     moving = cv2.compare(difference, noise, cv2.CMP_GT)
     places = np.flatnonzero(moving != 0)

@@ -168,7 +168,7 @@ def quantities(
     away : float
         The share of it that is foreground, in the mean of the frames.
     step : int
-        How many frames on the next posture may be.
+        A frame is compared with the one so many frames later, when the posture may be another.
 
     Returns
     -------

@@ -67,7 +67,7 @@ class RainWatch:
         return lasting if self.rains else frame_bgr
 
     def in_between(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """A (H, W, 3) uint8 frame between the last and the next, neither of which knows of it, likewise."""
+        """A (H, W, 3) uint8 frame between the last and the next, likewise; it is not remembered."""
         return middle_of(*list(self._latest)[1:], frame_bgr) if self.rains else frame_bgr
 
     def _is_rain(self, seen, lasting) -> bool:

@@ -64,6 +64,7 @@ def validated(model, content, path):
 
 
 def first_of(error: ValidationError) -> str:
+    """The first thing that is wrong and where, on one line of up to 160 letters."""
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "content"
     return one_line(f"{place}: {first['msg']}")[:160]

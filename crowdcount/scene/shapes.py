@@ -55,8 +55,8 @@ def whole_frame(size_wh: tuple[int, int]) -> tuple[Polygon, ...]:
 
 
 def region_of(polygons, size_wh) -> np.ndarray:
-    """`mask_of` polygons as they are given; SceneError where one encloses nothing or crosses itself, or all
-    lie outside."""
+    """`mask_of` polygons as they are given; SceneError where one encloses nothing, crosses itself or has a
+    corner beyond `MAX_COORDINATE`, or all lie outside."""
     for number, polygon in enumerate(polygons, start=1):
         points = np.array(polygon, np.float64).reshape(-1, 2)  # one without corners too
         if not np.abs(points).max(initial=0) <= MAX_COORDINATE:  # nor does NaN
@@ -98,7 +98,7 @@ def _crosses_itself(points: np.ndarray) -> bool:
 
 
 def mask_of(polygons, size_wh) -> np.ndarray:
-    """Pixels (H, W) inside or on the border of any polygon, however small."""
+    """Pixels (H, W) bool inside or on the border of any polygon, however small."""
     mask = np.zeros(size_wh[::-1], np.uint8)
     for polygon in polygons:
         cv2.fillPoly(mask, [np.rint(polygon).astype(np.int32)], 1)
@@ -114,7 +114,8 @@ def map_of(line: HeightLine, size_wh: tuple[int, int]) -> np.ndarray:
 
 
 def line_through(persons, size_wh) -> HeightLine:
-    """Least-squares line of height over foot row."""
+    """Least-squares line of height over foot row, through people (x, foot_y, height) in pixels; SceneError
+    for fewer than two, and where they stand or grow as before no camera."""
     if len(persons) < 2:
         raise SceneError(
             f"expected two or more people for the perspective, found {len(persons)}; "

@@ -37,7 +37,7 @@ _SECRET = re.compile(
     r"(?:(?!_[a-z]+=)[^&/;#])*",
     re.IGNORECASE,
 )
-_TIMED, _TIMED_S, _TIMED_BYTES = 16, 1.0, 100e6  # first frames that tell a rate: at the most, for how long
+_TIMED, _TIMED_S, _TIMED_BYTES = 16, 1.0, 100e6  # of the first frames, by which a rate is told: at the most
 _ALIKE = 50  # first frames of a stream that are looked at for as long as they are identical
 
 

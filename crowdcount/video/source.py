@@ -97,7 +97,7 @@ def size_wh(image: np.ndarray) -> tuple[int, int]:
 
 
 def spread(n: int, count: int) -> list[int]:
-    """Which n of `count` things are evenly spread, from 0; all, of fewer. Of n / 2, every second one of them.
+    """Which n of `count` things are evenly spread, from 0; all of fewer. For n / 2, every second of those.
 
     >>> spread(4, 10), spread(2, 10), spread(4, 3)
     ([0, 2, 5, 7], [0, 5], [0, 1, 2])
@@ -154,8 +154,10 @@ class VideoSource(ABC):
         return None
 
     def reached(self, marks: Iterable[Landmark]) -> list[Landmark]:
-        """Those of landmarks in increasing order from which passes start at once. Others do not decode, or
-        come just behind such frames: passes from there decode all before them, if there is one at all.
+        """Those of landmarks in increasing order from which passes start at once.
+
+        The others do not decode, or come just behind frames that do not: a pass from there decodes all frames
+        before it, if it finds any at all.
         """
         self._check_open()
         return list(marks)

@@ -9,11 +9,19 @@ _GLIMPSED_BEHIND = 9
 
 
 class Turns:
-    """Which frames are estimated: the first that decodes of each `step`, by their numbers, so that passes
-    which begin anywhere agree. Where these are far apart, as after a pause or at a falling rate, one that has
-    no estimate shortly before it takes the turn of the next: of so many frames, so many are estimated.
+    """Which frames are estimated: of each `step` numbers the first frame that decodes.
 
-    `every`: the frames come so many numbers apart."""
+    So passes agree wherever they begin. Where frames are far apart in time, as after a pause or at a falling
+    rate, one without an estimate shortly before it takes the turn of the next `step` numbers: no more are
+    estimated in all.
+
+    Parameters
+    ----------
+    step : int
+        From 1; 1 for all frames.
+    every : int
+        By how much the numbers of frames that follow each other differ.
+    """
 
     def __init__(self, step: int, every: int = 1):
         self._step, self._every = step, every
@@ -35,7 +43,8 @@ class Turns:
         return is_last and self._close_from <= index < self._close_until
 
     def look_closely(self, index: int, is_close: bool) -> None:
-        """Whether frames before those that are estimated are glimpsed, from soon behind that number on."""
+        """Glimpse the frames before those that are estimated (`is_close`), or no longer: from the frame that
+        comes `_GLIMPSED_BEHIND` frames behind this number on."""
         if is_close == (self._close_until == math.inf):
             return
         soon = index + _GLIMPSED_BEHIND * self._every

@@ -22,9 +22,9 @@ LEAST_SCALE = 0.1
 #: Labels that differ by less tell nothing of the scale: least squares would take the counts' noise for people
 #: who make no difference, and turn all counts into one.
 LEAST_RANGE = 1.0
-#: A label is a slip that is so many standard deviations of the others from what they tell, and at least so
-#: many of an error at one person; among fewer labels, or if more than this share would be, none is.
-SLIP_DEVIATIONS, LEAST_SLIP, LEAST_LABELS, MOST_SLIPS = 6.0, 3.0, 5, 0.25
+SLIP_DEVIATIONS = 6.0  # a slip is a label that is more standard deviations away from what all of them tell,
+LEAST_SLIP = 3.0  # and farther than so many times an error at one person
+LEAST_LABELS, MOST_SLIPS = 5, 0.25  # of fewer labels none is a slip, nor if more than this share would be
 
 
 _PRIOR = np.diag([OFFSET_PRECISION, SCALE_PRECISION])

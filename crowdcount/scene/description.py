@@ -24,10 +24,14 @@ _Points = Annotated[tuple[tuple[_Coordinate, _Coordinate], ...], Field(min_lengt
 
 
 class Strict(BaseModel):
+    """Content with all that is asked for, of the right types, and nothing else."""
+
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
 class Line(Strict):
+    """A `HeightLine`."""
+
     slope: Annotated[float, Field(ge=MIN_SLOPE, le=MAX_SLOPE)]
     intercept: Annotated[float, Field(ge=-65536, le=65536)]
     smallest: _Pixels
@@ -35,6 +39,8 @@ class Line(Strict):
 
 
 class Description(Strict):
+    """What is kept of a `Scene` but its arrays; see there."""
+
     size_wh: tuple[_Side, _Side]
     polygons: Annotated[tuple[_Points, ...], Field(min_length=1, max_length=1000)] | None
     line: Line | None
@@ -45,11 +51,15 @@ class Description(Strict):
 
 
 class SceneFile(Description):
+    """A .json file of this version."""
+
     kind: Literal["scene"]
     version: int
 
 
 class Header(BaseModel):
+    """What a .json file of any version has: a newer one may hold more than is known here."""
+
     kind: Literal["scene"]
     version: Annotated[int, Field(ge=1)]
 

@@ -88,6 +88,7 @@ class Capture:
             self._capture.set(cv2.CAP_PROP_POS_MSEC, stamp_s * 1000)
 
     def grab(self) -> bool:
+        """Go on to the next frame, or packet; False where it does not decode, or there is none."""
         with self._held:
             is_grabbed = self._capture.grab()
         if is_grabbed and self._tick is not None:

@@ -93,6 +93,7 @@ def no_image() -> None:
 
 
 def size_wh(image: np.ndarray) -> tuple[int, int]:
+    """Width and height of an image (H, W, …), pixels."""
     return image.shape[1], image.shape[0]
 
 

@@ -323,9 +323,9 @@ class Pipeline:
         watch = self._haze_watch
         if watch is not None and watch.see(small_bgr, self._segmenter.sees_through_haze):
             self._haze, self._segmenter = watch.haze, self._new_segmenter()
-            self._expect(self._blocks.is_coarse)
-        if self._by_blob and self._segmenter.empty is None:
-            self._blocks.see(frame_bgr)
+        if self._segmenter.empty is None:
+            if self._by_blob:
+                self._blocks.see(frame_bgr)
             self._expect(self._blocks.is_coarse)
         return self._segmenter.apply(self._cleared(small_bgr))
 

@@ -276,7 +276,8 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
         return cv2.LUT(frames_bgr[number], values[None])
 
     some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
-    background, noise = _still_scene(list(some.values()))
+    background = median_of(list(some.values()))
+    noise = np.minimum(4 * noise_of(some.values(), background), 255).astype(np.uint8)
     is_grey = are_grey(coarse)
     # the others one by one, and these given up meanwhile: all of them at once would fill the memory
     frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))
@@ -286,12 +287,6 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
 def _channels(image) -> np.ndarray:
     """(3, n): the channels of an image (H, W, 3)."""
     return image.reshape(-1, 3).T
-
-
-def _still_scene(frames) -> tuple[np.ndarray, np.ndarray]:
-    """Median (H, W, 3) uint8 of frames, and 4 standard deviations (H, W) uint8 of each pixel's noise."""
-    background = median_of(frames)
-    return background, np.minimum(4 * noise_of(frames, background), 255).astype(np.uint8)
 
 
 def _moving(frame, background, noise, is_grey) -> np.ndarray:

@@ -119,21 +119,20 @@ class Scene:
         if tuple(size_wh) == self.size_wh:
             return self
         scale_x, scale_y = size_wh[0] / self.size_wh[0], size_wh[1] / self.size_wh[1]
-        if self.polygons is None:
+        polygons, line = self.polygons, self.line
+        if polygons is None:
             covered = cv2.resize(self.roi.astype(np.float32), size_wh, interpolation=cv2.INTER_AREA)
             roi = covered >= min(0.5, covered.max())  # a mask is not lost, however small
-            polygons = None
         else:
             polygons = tuple(
                 tuple(((x + 0.5) * scale_x - 0.5, (y + 0.5) * scale_y - 0.5) for x, y in polygon)
-                for polygon in self.polygons
+                for polygon in polygons
             )
             roi = mask_of(polygons, size_wh)
-        if self.line is None:
-            line = None
+        if line is None:
             person_height = cv2.resize(self.person_height, size_wh, interpolation=cv2.INTER_LINEAR) * scale_y
         else:
-            line = self.line.scaled(scale_y)
+            line = line.scaled(scale_y)
             person_height = map_of(line, size_wh)
         axis = self.axis and tuple((x * scale_x, y * scale_y) for x, y in self.axis)
         return replace(

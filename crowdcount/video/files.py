@@ -241,9 +241,7 @@ class FileSource(VideoSource):
             return any(grabs) and capture.stamp_s() < stamp_s
 
     def _slots(self, start: Position | Landmark | None) -> Iterator[Slot]:
-        found = start
-        if isinstance(start, Position):
-            found = self._find(start)
+        found = self._find(start) if isinstance(start, Position) else start
         if found is not None:
             with self._video() as capture:
                 if _seek(capture, found.stamp_s):

@@ -69,7 +69,7 @@ class TestWhoStays:
         assert overlap(found(frames, least=40), where) > 0.5
 
     def test_is_no_statue(self):
-        assert not found(with_somebody(changes=False, passers=0)[0]).any()
+        assert not found(with_somebody(lasts=N_FRAMES, passers=0)[0]).any()
 
     def test_is_nobody_who_passes(self):
         assert not found(with_somebody(stays=(), passers=4)[0]).any()

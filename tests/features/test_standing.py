@@ -34,9 +34,9 @@ def noisy(image, rng):
     return (image + rng.normal(0, 2, image.shape)).clip(0, 255).astype(np.uint8)
 
 
-def with_somebody(stays=range(N_FRAMES), changes=True, passers=1, seed=0):
-    """Frames with somebody who is there in some of them, in another posture every few frames, and where he
-    is in each."""
+def with_somebody(stays=range(N_FRAMES), lasts=3, passers=1, seed=0):
+    """Frames with somebody who is there in some of them, each posture lasting some frames, and where he is in
+    each."""
     rng = np.random.default_rng([seed, 8])
     frames, masks = [], []
     for number in range(N_FRAMES):
@@ -44,8 +44,7 @@ def with_somebody(stays=range(N_FRAMES), changes=True, passers=1, seed=0):
         for _ in range(passers):
             image[person_mask(rng.uniform(5, 155), rng.uniform(60, 118))] = rng.uniform(0, 255, 3)
         if number in stays:
-            variant = number // 3 if changes else 0
-            colours, covered = standing(variant, seed=seed)
+            colours, covered = standing(number // lasts, seed=seed)
             image = colours + (1 - covered[..., None]) * image
             mask = covered > 0.5
         frames.append(noisy(image, rng))
@@ -94,6 +93,13 @@ class TestStanding:
         assert overlap(where, masks.mean(axis=0) > 0.5) > 0.5
         assert np.array_equal(raised, threshold)
 
+    @pytest.mark.parametrize("seed", [1, 3, 5])
+    def test_is_told_by_restless_pixels_where_no_posture_lasts(self, seed):
+        """In frames far apart, where `who_stays` finds nobody."""
+        frames, masks = with_somebody(lasts=1, seed=seed)
+        where, *_ = found(frames)
+        assert overlap(where, masks.mean(axis=0) > 0.5) > 0.6
+
     def test_is_joined_by_the_height_of_a_person_there(self):
         """Where people are small at the picture's other end, what is around them is not joined to them."""
         frames, masks = with_somebody(passers=0)
@@ -105,7 +111,7 @@ class TestStanding:
         assert overlap(where, masks.mean(axis=0) > 0.5) < 0.25
 
     def test_is_no_statue(self):
-        where, *_ = found(with_somebody(changes=False)[0])
+        where, *_ = found(with_somebody(lasts=N_FRAMES)[0])
         assert not where.any()
 
     @pytest.mark.parametrize(("n_stays", "is_found"), [(45, True), (24, False)])

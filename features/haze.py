@@ -25,7 +25,7 @@ _CLEAR = 60  # where the whole upper half is lighter than this, a veil begins to
 _HAZY = 90  # and where it is lighter than this, all of it is
 #: By how many times contrast grows at the most: beyond, so does the noise of coding.
 _MOST_GAIN = 6.0
-_MOVES = 6  # who moves differs from the median by so many grey levels or more,
+_MOVES = 6  # who moves, where there may be a veil, differs from the median by so many grey levels or more,
 _PIECE = np.ones((3, 3), np.uint8)  # in whole pieces of this size;
 _LEAST_MOVING = 30  # of fewer such pixels, in all images together, nothing is told
 _MOST_DARK = 0.1  # there is no veil if more than this share of them
@@ -52,9 +52,9 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     Haze or None
         None where they are clear.
     """
-    if _levels(showing_something(images_bgr[::_FEW]))[_UPPER_HALF] <= _CLEAR:
-        return None  # with the others it is darker still
     images_bgr = showing_something(images_bgr)
+    if _levels(images_bgr[::_FEW])[_UPPER_HALF] <= _CLEAR:
+        return None  # with the others it is darker still
     levels = _levels(images_bgr)
     usual = levels[_UPPER_HALF]
     if usual <= _CLEAR:
@@ -64,10 +64,11 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     is_scene = ~captions(frames, median)
     height = len(median)
     lower = np.append(levels[_TALL:], np.full(_TALL, levels[-1]))
-    much_darker = np.repeat(lower - _DARKER_BY, np.diff([*_firsts(height), height]))[:, None]
+    lower = np.repeat(lower, np.diff([*_firsts(height), height]))[:, None]
+    is_veiled, much_darker = lower > _CLEAR, lower - _DARKER_BY
     n_moving = n_dark = 0
     for image in images_bgr:
-        moves = (largest_difference(image, median) >= _MOVES) & is_scene
+        moves = (largest_difference(image, median) >= _MOVES) & is_scene & is_veiled
         moves = cv2.erode(moves.view(np.uint8), _PIECE) > 0
         n_moving += np.count_nonzero(moves)
         n_dark += np.count_nonzero(moves & (_dark_channel(image) < much_darker))

@@ -92,13 +92,22 @@ def test_an_even_light_floor_is_told_from_haze_by_those_who_come(rng):
     assert haze_of(nobody, former) is former
 
 
+@pytest.mark.parametrize("share", [0.5, 0.6])
+def test_an_overcast_sky_over_a_street_is_no_haze(rng, share):
+    """Nobody who moves is where the picture has nothing dark."""
+    scene = street(rng)
+    scene[: int(share * HEIGHT)] = 200
+    assert haze_of(clear(walked(scene, colour=60, y=HEIGHT - 80), rng)) is None
+    assert haze_of(behind(walked(scene, colour=60, y=HEIGHT - 80), FOG, rng)) is not None
+
+
 def test_neither_texts_nor_black_images_hide_the_haze(rng):
     images = behind(walked(street(rng)), DOME, rng)
     veil = haze_of(images).veil
     for k, image in enumerate(images):
         image[:18] = 0
         cv2.putText(image, f"12:00:{k:02}", (5, 14), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1)
-    images[3] = np.zeros_like(images[3])
+    images[::8] = [np.zeros_like(images[0])] * len(images[::8])
     found = haze_of(images).veil
     np.testing.assert_allclose(found, veil, atol=8)
     assert haze_of([np.zeros_like(images[0])] * 9) is None

@@ -58,8 +58,9 @@ _BRIGHTNESS = np.round(255 * np.log1p(np.arange(256) / 30) / np.log1p(255 / 30))
 #: The empty scene is seen where whole pieces of this size differ from it by so many grey levels at the most.
 _PIECE, _SEEN_WITHIN = np.ones((5, 5), np.uint8), 15
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
-#: What is saturated may be any brighter than white: in less light it can still be white.
-_BEYOND_WHITE = 5 * 255
+#: What is saturated may be any brighter than white: in less light it can still be white. So may the channels
+#: beside one that is saturated be which are that bright: coding spreads colours over their neighbours.
+_BEYOND_WHITE, _NEARLY_WHITE = 5 * 255, 240
 #: The threshold where nothing is foreground.
 _ANYTHING = 255
 #: Of so many rows and columns one is looked at to tell how clearly people stand out.
@@ -292,7 +293,8 @@ class MedianBackground:
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
-        most[(brightest >= SATURATED) | (threshold == _ANYTHING)] = _BEYOND_WHITE
+        is_white = (brightest >= _NEARLY_WHITE) & (brightest.max(axis=2, keepdims=True) >= SATURATED)
+        most[is_white | (threshold == _ANYTHING)] = _BEYOND_WHITE
         return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
 
     def _widened(self, excess_noise: float) -> np.ndarray:

@@ -652,6 +652,24 @@ class TestLight:
             assert found.mask.mean() < 0.005
             assert overlap(segmenter.apply(lit(gains, person)).mask, person) > 0.7
 
+    def test_what_an_exposure_that_hunts_makes_white_is_no_foreground(self):
+        """Coding spreads the colours around: in a channel it is hardly as white as in the others."""
+        camera, sign, person = Camera(), np.zeros((HEIGHT, WIDTH), bool), person_mask(80, 85)
+        sign[20:90, 20:60] = True
+
+        def lit(gain, *people):
+            image = camera(*people, gain=gain)
+            image[sign] = (253, 252, 229) if gain == 1 else (254, 255, 246)
+            return image
+
+        segmenter = Segmenter(HIGH, ROI, any_scene=True)
+        segmenter.learn([lit(gain) for gain in (1.35, 1.35, 1.35, 1, 1) for _ in range(10)])
+        for gain in (1, 1.35):
+            for _ in range(look_step(HIGH)):
+                found = segmenter.apply(lit(gain))
+            assert found.mask.mean() < 0.005
+            assert overlap(segmenter.apply(lit(gain, person)).mask, person) > 0.7
+
     @both_rates
     def test_darkness_at_a_clips_beginning_is_no_sudden_change(self, rate):
         camera = Camera()

@@ -278,18 +278,23 @@ class MedianBackground:
     def loosen(self, is_shifted: bool) -> None:
         """Let edges be farther beside where they were, as in frames that are shifted back, or no longer: from
         now on, until the scene is learnt again."""
-        leeway = self._leeway + _SHIFTED_LEEWAY * is_shifted
-        image = self.empty.image_bgr
-        self._extremes = [
-            cv2.addWeighted(image, 1 - leeway, extreme, leeway, 0)
-            for extreme in (cv2.erode(image, _NEIGHBOURS), cv2.dilate(image, _NEIGHBOURS))
-        ]
-        self._limits = self._limits_at(self.empty.threshold)
+        self._leeway_now = self._leeway + _SHIFTED_LEEWAY * is_shifted
+        self._extremes = self._extremes_of(self.empty.image_bgr)
+        self._limits = self._limits_at(self.empty.threshold, self._extremes)
         self._light = None
 
-    def _limits_at(self, threshold) -> tuple[np.ndarray, np.ndarray]:
-        """The darkest and brightest images (H, W, 3) of the empty scene, by a threshold (H, W) uint8."""
-        darkest, brightest = self._extremes
+    def _extremes_of(self, image_bgr) -> list[np.ndarray]:
+        """The darkest and brightest images (H, W, 3) uint8 of a scene whose edges may lie beside."""
+        leeway = self._leeway_now
+        return [
+            cv2.addWeighted(image_bgr, 1 - leeway, extreme, leeway, 0)
+            for extreme in (cv2.erode(image_bgr, _NEIGHBOURS), cv2.dilate(image_bgr, _NEIGHBOURS))
+        ]
+
+    def _limits_at(self, threshold, extremes) -> tuple[np.ndarray, np.ndarray]:
+        """What is no darker and no brighter than extreme images by a threshold (H, W) uint8, may pass for the
+        scene: (H, W, 3) int16 each."""
+        darkest, brightest = extremes
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
@@ -358,15 +363,19 @@ class MedianBackground:
     def _see_in(self, light) -> None:
         """Bring the scene and its limits to a light, so that frames in it need not be evened out."""
         self._light = light
+        images, extremes = (self.empty.image_bgr, *self.empty.others_bgr), self._extremes
         threshold, limits = self.empty.threshold, self._limits
+        if light.blur:
+            images = [cv2.GaussianBlur(image, (0, 0), light.blur) for image in images]
+            extremes = self._extremes_of(images[0])
         if light.excess_noise:
             threshold = self._widened(light.excess_noise)
         if light.tones is not None:
             least = np.minimum(_LEAST_STEPS * light.tones.steps(len(threshold)), 255)
             threshold = np.maximum(threshold, least).astype(np.uint8)
-        if threshold is not self.empty.threshold:
-            limits = self._limits_at(threshold)
-        self._lit, *others = (light.cast_on(one) for one in (self.empty.image_bgr, *self.empty.others_bgr))
+        if threshold is not self.empty.threshold or extremes is not self._extremes:
+            limits = self._limits_at(threshold, extremes)
+        self._lit, *others = map(light.cast_on, images)
         # behind haze all is brighter, but not by what people differ from it
         seen = self._lit if light.tones is None else self.empty.image_bgr
         brightness = cv2.cvtColor(seen[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)

@@ -20,8 +20,10 @@ from .background import (
     as_coloured,
 )
 from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
+from .focus import fine_detail
 from .images import median_of
 from .light import (
+    OTHER_FOCUS,
     Light,
     LightMeter,
     coloured_alike,
@@ -206,11 +208,11 @@ class Segmenter:
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         if self._watch is not None and self.empty is None and not for_now:
             frames_bgr = self._in_known_view(frames_bgr)
-        frames = np.stack(frames_bgr)
-        for _ in range(2):  # the light differs between the frames: even it out, then look again
-            meter = LightMeter(median_of(frames))
-            for k, frame in enumerate(frames_bgr):
-                frames[k] = meter.measure(frame).evened_out(frame)
+        frames, meter = _evened_out(frames_bgr)
+        in_focus = _in_focus(frames, meter)
+        if not in_focus.all():
+            frames_bgr = [frame for frame, is_sharp in zip(frames_bgr, in_focus, strict=True) if is_sharp]
+            frames, meter = _evened_out(frames_bgr)
         if self._watch is not None:
             self._moved = not self._watch.recognises(meter.reference_bgr)
         if self._home is not None and not self._moved:
@@ -371,6 +373,7 @@ class Segmenter:
                 return self._applied_anew(as_it_is, n_changed)
             elif not self._shaken and (
                 self._light.is_recoloured
+                or self._light.is_sharper
                 or self._has_jumped(former)
                 or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
             ):
@@ -513,7 +516,7 @@ class Segmenter:
         """Whether frames, each in its own light, show the scene as it is and little else: from these alone,
         whoever stands there would be learnt too."""
         lights = [self._light_of(frame) for frame in frames_bgr]
-        if any(light.is_recoloured or _is_noisy(light) for light in lights):
+        if any(light.is_recoloured or light.is_sharper or _is_noisy(light) for light in lights):
             return False
         found = [self._segmented(frame, light)[1] for frame, light in zip(frames_bgr, lights, strict=True)]
         return np.median(found) < EXPLAINED_SHARE * self._n_pixels
@@ -539,6 +542,29 @@ class Segmenter:
             return False
         self._moved, self._odd_checks = not self._moved, 0
         return True
+
+
+def _evened_out(frames_bgr) -> tuple[np.ndarray, LightMeter]:
+    """Frames (n, H, W, 3) uint8 in the light of their median, and the meter of that."""
+    frames = np.stack(frames_bgr)
+    for _ in range(2):  # the light differs between the frames: even it out, then look again
+        meter = LightMeter(median_of(frames))
+        for k, frame in enumerate(frames_bgr):
+            frames[k] = meter.measure(frame).evened_out(frame)
+    return frames, meter
+
+
+def _in_focus(frames, meter) -> np.ndarray:
+    """(n,) bool: which of frames in one light are sharp, where some are and others are not; else all. In a
+    camera that sways the edges of the scene are weaker too, but not all edges."""
+    sharpness = np.array([meter.focus.sharpness(frame) for frame in frames])
+    blurred, sharp = np.quantile(np.maximum(sharpness, 1e-3), [0.1, 0.9])
+    is_sharp = sharpness >= np.sqrt(blurred * sharp)
+    if sharp >= OTHER_FOCUS * blurred and np.count_nonzero(is_sharp) >= MIN_LEARNING_FRAMES:
+        detail = np.array([fine_detail(frame) for frame in frames])
+        if np.median(detail[is_sharp]) > OTHER_FOCUS * np.median(detail[~is_sharp]):
+            return is_sharp
+    return np.ones(len(frames), bool)
 
 
 def look_step(rate: float) -> int:

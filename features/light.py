@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
 import cv2
 import numpy as np
 
+from .focus import FocusMeter
 from .images import contrast_of, medians
 from .tones import DARK, SATURATED, Haze, HazeMeter, ToneCurve, ToneMeter
 
@@ -34,6 +35,11 @@ _LEAST_SHARE = 0.02
 _COLOUR, _LEAST_COLOUR = 8.0, 2.0
 #: A picture has no colour where a smaller share of its pixels than the first has, and some beyond the second.
 _WITHOUT_COLOUR, _WITH_COLOUR = 0.01, 0.05
+#: A frame may be out of focus whose edges are weaker than this share of the scene's; it is where a blurred
+#: scene leaves less than the second share of what the sharp one leaves: in another light it leaves more.
+_BLURRED, _LEFT_IN_BLUR = 0.8, 0.85
+#: Of pictures whose edges differ by this factor the weaker ones are out of focus.
+OTHER_FOCUS = 1.25
 #: Of one colour is a picture whose brightness differs by fewer grey levels than this.
 _LEAST_CONTRAST = 3
 #: The longest title, of all footage; night at its beginning takes longer.
@@ -63,7 +69,7 @@ class Light:
     local : (ROWS, COLUMNS) float32
         Factor by which each part of the image is, besides.
     empty_bgr : (H, W, 3) uint8
-        The empty scene.
+        The empty scene, as blurred as the frame.
     excess_noise : float
         By how much brightness scatters more than is usual in the scene, grey levels of the empty scene: the
         root of the difference of the squares of two median absolute deviations. 0 where it is usual.
@@ -74,6 +80,10 @@ class Light:
         switched to infrared for the night, or back.
     other : (ROWS, COLUMNS) float32 or None
         Which part of `local` is no drift: not 1 where a lamp went out or on, or a shadow fell. None: nowhere.
+    blur : float
+        By how much the frame is out of focus: standard deviation of a Gaussian, pixels. 0 where it is not.
+    is_sharper : bool
+        Whether the empty scene is out of focus beside the frame.
     """
 
     gains: np.ndarray
@@ -83,6 +93,13 @@ class Light:
     tones: _Tones | None = None
     is_recoloured: bool = False
     other: np.ndarray | None = None
+    blur: float = 0.0
+    is_sharper: bool = False
+
+    @property
+    def contrast(self) -> np.ndarray:
+        """(3,) float32: factor by which the differences of middle greys are larger in each channel."""
+        return self.gains if self.tones is None else (self.tones.of(192) - self.tones.of(64)) / 128
 
     @property
     def brightness(self) -> np.ndarray:
@@ -156,6 +173,7 @@ class LightMeter:
         leave_out: np.ndarray | None = None,
     ):
         self.reference_bgr = reference_bgr
+        self._leave_out, self._blurred = leave_out, {}
         height, width = reference_bgr.shape[:2]
         rows, columns = (
             np.arange(n * SAMPLES).reshape(n, SAMPLES) * length // (n * SAMPLES)
@@ -176,7 +194,7 @@ class LightMeter:
         # ratios are those of sums with DARK
         self._dark_shares = DARK / np.maximum(medians(totals).reshape(ROWS, COLUMNS), 1)
         frames = [self._sampled(frame) for frame in frames]
-        noises = [self._seen(frame)[-1] for frame in frames]
+        noises = [self._seen(frame)[4] for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
         self._coloured_share = float(np.median([_coloured_share(frame) for frame in frames or [sampled]]))
 
@@ -189,14 +207,41 @@ class LightMeter:
         """The light of a frame (H, W, 3) uint8.
 
         Each channel's gain is the median ratio over pixels that are neither dark nor saturated, 1 where they
-        are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden.
+        are few; the local light the median ratio of a block's brightness, 1 where most of it is hidden. What
+        is out of focus is compared with a scene that is as blurred.
         """
+        light, left = self._measured(frame_bgr)
+        if _BLURRED < self.focus.sharpness(frame_bgr) / max(light.contrast[1], _LEAST_GAIN) < OTHER_FOCUS:
+            return light
+        sharpness = self.focus.sharpness(light.evened_out(frame_bgr))
+        if sharpness > _BLURRED:
+            return replace(light, is_sharper=sharpness > OTHER_FOCUS)
+        blur = self.focus.blur_of(sharpness)
+        in_blur, left_in_blur = self._out_of_focus(blur)._measured(frame_bgr)
+        return replace(in_blur, blur=blur) if left_in_blur < _LEFT_IN_BLUR * left else light
+
+    def _measured(self, frame_bgr) -> tuple[Light, float]:
+        """The light of a frame that is in focus, and what it leaves, see `_local`."""
         sampled = self._sampled(frame_bgr)
-        gains, tones, local, other, noise = self._seen(sampled)
+        gains, tones, local, other, noise, left = self._seen(sampled)
+        light = Light(gains, local, self.reference_bgr, tones=tones, other=other)
         excess_noise = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
-        contrast = gains if tones is None else (tones.of(192) - tones.of(64)) / 128
-        is_recoloured = _is_recoloured(self._coloured_share, _coloured_share(sampled, float(contrast.max())))
-        return Light(gains, local, self.reference_bgr, excess_noise, tones, is_recoloured, other)
+        coloured_share = _coloured_share(sampled, float(light.contrast.max()))
+        is_recoloured = _is_recoloured(self._coloured_share, coloured_share)
+        return replace(light, excess_noise=excess_noise, is_recoloured=is_recoloured), left
+
+    def _out_of_focus(self, blur) -> "LightMeter":
+        """One against the scene as it is out of focus, where noise and colours are as usual as in this."""
+        if blur not in self._blurred:
+            meter = LightMeter(cv2.GaussianBlur(self.reference_bgr, (0, 0), blur), (), self._leave_out)
+            meter._usual_noise, meter._coloured_share = self._usual_noise, self._coloured_share
+            self._blurred[blur] = meter
+        return self._blurred[blur]
+
+    @cached_property
+    def focus(self) -> FocusMeter:
+        """Of the empty scene."""
+        return FocusMeter(self.reference_bgr)
 
     @cached_property
     def _haze(self) -> HazeMeter:
@@ -206,15 +251,14 @@ class LightMeter:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""
         return frame_bgr.ravel().take(self._places)
 
-    def _seen(self, sampled) -> tuple[np.ndarray, _Tones | None, np.ndarray, np.ndarray | None, float]:
-        """Gains, tone curve or haze, local light, which of that is no drift, and the median deviation from
-        these of what nothing hides, grey levels."""
+    def _seen(self, sampled) -> tuple[np.ndarray, _Tones | None, np.ndarray, np.ndarray | None, float, float]:
+        """Gains, tone curve or haze, and what `_local` gives besides these."""
         gains = np.ones(3, np.float32)
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
         told = self._told(sampled)
         if len(usable) <= _LEAST_SHARE * len(is_usable):
-            return gains, None, *self._local(sampled, gains, told)[:3]
+            return gains, None, *self._local(sampled, gains, told)
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
         found = np.sort(ratios, axis=1)[:, len(usable) // 2]
         *by_gains, left = self._local(sampled, found, told)
@@ -225,7 +269,7 @@ class LightMeter:
                 *by_curve, left_by_curve = self._local(_undone(curve, sampled), gains, told)
                 if left_by_curve < left:  # the bands of a lamp that flickers can look like a curve
                     best, left = (gains, curve, *by_curve), left_by_curve
-        return best
+        return *best, left
 
     def _told(self, sampled) -> np.ndarray:
         """(3, n) float32: what each channel of pixels (3, n) counts for in their brightness: nothing where it

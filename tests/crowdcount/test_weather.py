@@ -40,6 +40,10 @@ def bands(frame, k, rng):
     return np.clip(frame * light, 0, 255).astype(np.uint8)
 
 
+def out_of_focus(frame, k, rng):
+    return cv2.GaussianBlur(frame, (0, 0), 3.0)
+
+
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory):
     path = tmp_path_factory.mktemp("weather") / "street.mp4"
@@ -83,7 +87,7 @@ def spoil(clip, change, fps=10, first=FIRST):
     return path
 
 
-@pytest.mark.parametrize("spoilt", [grey, rain, bands])
+@pytest.mark.parametrize("spoilt", [grey, rain, bands, out_of_focus])
 def test_counts_are_about_the_same(clip, as_it_was, spoilt):
     path = spoil(clip, spoilt)
     counts, flags = zip(*counted(path), strict=True)

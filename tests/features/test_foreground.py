@@ -652,6 +652,42 @@ class TestLight:
             assert found.mask.mean() < 0.005
             assert overlap(segmenter.apply(lit(gains, person)).mask, person) > 0.7
 
+    @pytest.mark.parametrize("any_scene", [False, True])
+    def test_out_of_focus_the_edges_of_the_scene_are_no_foreground(self, any_scene):
+        camera, person = Camera(), person_mask(80, 85)
+        segmenter = Segmenter(HIGH, ROI, any_scene=any_scene)
+        segmenter.learn([camera() for _ in range(20)])
+        for blur in (0.1, 2.0, 0.1, 1.2):
+            for _ in range(look_step(HIGH)):
+                found = segmenter.apply(cv2.GaussianBlur(camera(), (0, 0), blur))
+            assert found.mask.mean() < 0.01
+            assert found.flags == ()
+            found = segmenter.apply(cv2.GaussianBlur(camera(person), (0, 0), blur))
+            assert overlap(found.mask, person) > 0.6
+
+    @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
+    def test_of_footage_that_was_out_of_focus_for_a_while_the_rest_is_learnt(self, share):
+        camera = Camera()
+        clip = [camera() for _ in range(40)]
+        for k in range(int(share * 40)):
+            clip[k] = cv2.GaussianBlur(clip[k], (0, 0), 2.0)
+        segmenter = learnt(HIGH, clip)
+        sharp = learnt(HIGH, clip[-12:])
+        assert np.abs(segmenter.reference_bgr.astype(int) - sharp.reference_bgr).mean() < 1
+        for frame in (clip[0], clip[-1]):
+            for _ in range(look_step(HIGH)):
+                found = segmenter.apply(frame)
+            assert found.mask.mean() < 0.01
+
+    def test_a_scene_that_was_learnt_out_of_focus_is_learnt_anew(self):
+        camera, person = Camera(), person_mask(80, 85)
+        segmenter = learnt(HIGH, [cv2.GaussianBlur(camera(), (0, 0), 2.0) for _ in range(20)])
+        flags = [segmenter.apply(camera()).flags for _ in range(60)]
+        assert ("light_change",) in flags[: look_step(HIGH) + 1]
+        assert flags[-1] == ()
+        found = segmenter.apply(camera(person))
+        assert overlap(found.mask, person) > 0.7
+
     def test_what_an_exposure_that_hunts_makes_white_is_no_foreground(self):
         """Coding spreads the colours around: in a channel it is hardly as white as in the others."""
         camera, sign, person = Camera(), np.zeros((HEIGHT, WIDTH), bool), person_mask(80, 85)

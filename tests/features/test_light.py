@@ -131,6 +131,48 @@ class TestMeter:
         black = light.black_at(np.arange(0, WIDTH * HEIGHT, WIDTH))
         assert black[:, 0] == pytest.approx(190 * (1 - passes[:, 0, 0]), abs=12)
 
+    @pytest.mark.parametrize("gain", [1.0, 0.6, 1.3])
+    @pytest.mark.parametrize("blur", [1.2, 2.5])
+    def test_out_of_focus_a_frame_is_compared_with_a_scene_that_is_as_blurred(self, blur, gain):
+        scene, frame = (
+            cv2.GaussianBlur(image, (0, 0), 0.5) for image in (self.tiled(), self.tiled(PEOPLE))
+        )
+        frame = np.clip(gain * cv2.GaussianBlur(frame, (0, 0), blur), 0, 255).round().astype(np.uint8)
+        light = LightMeter(scene).measure(frame)
+        assert light.blur == pytest.approx(blur, rel=0.25)
+        assert light.gains == pytest.approx([gain] * 3, rel=0.05)
+        is_empty = (self.tiled() == self.tiled(PEOPLE)).all(axis=-1)
+        is_empty = cv2.erode(is_empty.astype(np.uint8), np.ones((13, 13))).astype(bool)
+        assert np.abs(light.evened_out(frame).astype(int) - light.empty_bgr)[is_empty].mean() < 4
+        assert np.abs(light.evened_out(frame).astype(int) - scene)[is_empty].mean() > 5
+
+    def tiled(self, people=()):
+        """A scene (H, W, 3) uint8 of many edges, with dark people in boxes."""
+        rng = np.random.default_rng(0)
+        tiles = rng.uniform(40, 190, (12, 16, 3))
+        image = cv2.resize(tiles, (WIDTH, HEIGHT), interpolation=cv2.INTER_NEAREST)
+        for left, top, width, height in people:
+            image[top : top + height, left : left + width] = 20
+        return image.astype(np.uint8)
+
+    def test_in_another_light_nothing_is_out_of_focus(self):
+        scene, frame = self.tiled(), self.tiled(PEOPLE).astype(float)
+        meter = LightMeter(scene)
+        lit = [0.5 * frame, 1.6 * frame, 0.3 * frame + 130, 255 * (frame / 255) ** 2]
+        dark = np.ones((HEIGHT, WIDTH, 1))
+        dark[:, 50:] = 0.5
+        for image in (*lit, dark * frame):
+            light = meter.measure(np.clip(image, 0, 255).round().astype(np.uint8))
+            assert light.blur == 0
+            assert not light.is_sharper
+
+    @pytest.mark.parametrize("gain", [0.7, 1.2])
+    def test_a_frame_is_sharper_than_a_scene_that_was_out_of_focus(self, gain):
+        meter = LightMeter(cv2.GaussianBlur(self.tiled(), (0, 0), 2.0))
+        frame = np.clip(gain * self.tiled(PEOPLE), 0, 255).astype(np.uint8)
+        assert meter.measure(frame).is_sharper
+        assert not meter.measure(cv2.GaussianBlur(frame, (0, 0), 2.0)).is_sharper
+
     @pytest.mark.parametrize(("first", "periods"), [(0.75, 1.0), (0.5, 1.5), (1.5, 2.0)])
     def test_bands_of_a_lamp_that_flickers_are_no_curve(self, first, periods):
         """Though more light falls where the scene is brighter here and there, as another contrast has it."""

@@ -209,7 +209,7 @@ class TestSegmenter:
         place = np.zeros_like(PLACE)
         place[:, 64:] = True
         frame = np.where(place[..., None], EMPTY * 0.6, EMPTY).astype(np.uint8)
-        light = LightMeter(EMPTY, leave_out=place).measure(frame)
+        light = LightMeter(EMPTY.astype(np.uint8), leave_out=place).measure(frame)
         assert light.brightness == pytest.approx(np.ones(3), abs=0.02)
 
     @pytest.mark.parametrize("states", [np.zeros(40, int), np.ones(40, int), np.arange(40) // 4 % 3])

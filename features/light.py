@@ -35,6 +35,8 @@ _LEAST_SHARE = 0.02
 _COLOUR, _LEAST_COLOUR = 8.0, 2.0
 #: A picture has no colour where a smaller share of its pixels than the first has, and some beyond the second.
 _WITHOUT_COLOUR, _WITH_COLOUR = 0.01, 0.05
+#: Haze is believed that leaves less than this share of what gains leave: in a crowd it would leave .97.
+_LEFT_BY_HAZE = 0.9
 #: A frame may be out of focus whose edges are weaker than this share of the scene's; it is where a blurred
 #: scene leaves less than the second share of what the sharp one leaves: in another light it leaves more.
 _BLURRED, _LEFT_IN_BLUR = 0.8, 0.85
@@ -262,13 +264,16 @@ class LightMeter:
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
         found = np.sort(ratios, axis=1)[:, len(usable) // 2]
         *by_gains, left = self._local(sampled, found, told)
-        best = found, None, *by_gains
+        best, most = (found, None, *by_gains), left
         if self._tones.may_tell(sampled):
-            tones = self._tones.measure(sampled, is_usable, found), self._haze.measure(sampled, is_usable)
-            for curve in filter(None, tones):
-                *by_curve, left_by_curve = self._local(_undone(curve, sampled), gains, told)
-                if left_by_curve < left:  # the bands of a lamp that flickers can look like a curve
-                    best, left = (gains, curve, *by_curve), left_by_curve
+            curve = self._tones.measure(sampled, is_usable, found)
+            haze = self._haze.measure(sampled, is_usable)
+            for tones, share in ((curve, 1.0), (haze, _LEFT_BY_HAZE)):
+                if tones is None:
+                    continue
+                *by_tones, left_by_tones = self._local(_undone(tones, sampled), gains, told)
+                if left_by_tones < min(left, share * most):  # a flickering lamp's bands can look like either
+                    best, left = (gains, tones, *by_tones), left_by_tones
         return *best, left
 
     def _told(self, sampled) -> np.ndarray:

@@ -9,8 +9,8 @@ from functools import cached_property
 import cv2
 import numpy as np
 
-#: So many places with the strongest edges tell, or a tenth of the pixels; none where their median is weaker
-#: than this, grey levels across two pixels, or there are fewer than the last number.
+#: So many places with the strongest edges tell, or a tenth of the pixels, and those that are as strong; none
+#: where their median is weaker than this, grey levels across two pixels, or they are fewer than the last.
 _MOST_PLACES, _LEAST_EDGE, _LEAST_PLACES = 2000, 10, 100
 #: Blurs that are told from each other: standard deviations of Gaussians, pixels.
 _BLURS = 0.5 * 1.2 ** np.arange(15)
@@ -36,17 +36,16 @@ class FocusMeter:
     def __init__(self, reference_bgr: np.ndarray):
         self._reference_bgr = reference_bgr
         width = reference_bgr.shape[1]
-        green = reference_bgr[..., 1].astype(np.float32)
+        green = reference_bgr[..., 1].astype(np.int16)
         across, down = np.zeros_like(green), np.zeros_like(green)
-        across[1:-1, 1:-1] = green[1:-1, 2:] - green[1:-1, :-2]
-        down[1:-1, 1:-1] = green[2:, 1:-1] - green[:-2, 1:-1]
-        across, down = np.abs(across).ravel(), np.abs(down).ravel()
-        strength = np.maximum(across, down)
+        across[1:-1, 1:-1] = np.abs(green[1:-1, 2:] - green[1:-1, :-2])
+        down[1:-1, 1:-1] = np.abs(green[2:, 1:-1] - green[:-2, 1:-1])
+        strength = np.maximum(across, down).ravel()
         n_places = min(_MOST_PLACES, strength.size // 10)
-        places = np.argsort(strength, kind="stable")[strength.size - n_places :]
-        self._can_tell = n_places >= _LEAST_PLACES and np.median(strength[places]) >= _LEAST_EDGE
-        places = places[strength[places] > 0]
-        step = np.where(across[places] >= down[places], 1, width)
+        weakest = np.partition(strength, -n_places)[-n_places] if n_places else 0
+        places = np.flatnonzero(strength >= max(weakest, 1))
+        self._can_tell = len(places) >= _LEAST_PLACES and np.median(strength[places]) >= _LEAST_EDGE
+        step = np.where(across.ravel()[places] >= down.ravel()[places], 1, width)
         self._before, self._after = 3 * (places - step) + 1, 3 * (places + step) + 1
         self._edges = self._edges_of(reference_bgr)
 

@@ -292,8 +292,8 @@ class MedianBackground:
         ]
 
     def _limits_at(self, threshold, extremes) -> tuple[np.ndarray, np.ndarray]:
-        """What is no darker and no brighter than extreme images by a threshold (H, W) uint8, may pass for the
-        scene: (H, W, 3) int16 each."""
+        """The least and the most that may pass for the scene, (H, W, 3) int16 each: its darkest and brightest
+        images less and plus a threshold (H, W) uint8."""
         darkest, brightest = extremes
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter

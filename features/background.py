@@ -298,7 +298,8 @@ class MedianBackground:
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
-        is_white = (brightest >= _NEARLY_WHITE) & (brightest.max(axis=2, keepdims=True) >= SATURATED)
+        blue, green, red = cv2.split(brightest)
+        is_white = (brightest >= _NEARLY_WHITE) & (cv2.max(cv2.max(blue, green), red) >= SATURATED)[..., None]
         most[is_white | (threshold == _ANYTHING)] = _BEYOND_WHITE
         return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
 

@@ -9,6 +9,8 @@ from functools import cached_property
 import cv2
 import numpy as np
 
+from .images import medians
+
 #: So many places with the strongest edges tell, or a tenth of the pixels, and those that are as strong; none
 #: where their median is weaker than this, grey levels across two pixels, or they are fewer than the last.
 _MOST_PLACES, _LEAST_EDGE, _LEAST_PLACES = 2000, 10, 100
@@ -52,7 +54,7 @@ class FocusMeter:
     def sharpness(self, image_bgr: np.ndarray) -> float:
         """How strong the edges of the scene are in a picture (H, W, 3) uint8: the median over all of them; 1
         as strong as they were, and where there are none that could tell."""
-        return float(np.median(self._edges_of(image_bgr) / self._edges)) if self._can_tell else 1.0
+        return float(medians((self._edges_of(image_bgr) / self._edges)[None])[0]) if self._can_tell else 1.0
 
     def blur_of(self, sharpness: float) -> float:
         """The standard deviation (pixels) of the Gaussian that makes the scene about so sharp."""

@@ -451,7 +451,8 @@ def _is_recoloured(*shares) -> bool:
 
 def _coloured_share(sampled, contrast: float = 1.0) -> float:
     """The share of pixels (3, n) uint8 that have colour, where contrasts are so many times the usual ones."""
-    differences = sampled.max(axis=0) - sampled.min(axis=0)
+    blue, green, red = sampled  # by channel, as NumPy takes 20 times as long along an axis of three
+    differences = np.maximum(np.maximum(blue, green), red) - np.minimum(np.minimum(blue, green), red)
     return np.count_nonzero(differences > max(_COLOUR * min(contrast, 1.0), _LEAST_COLOUR)) / len(differences)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from .camera import CameraWatch
 from .captions import captions
-from .images import largest_difference, median_of, narrowest_of, noise_of
+from .images import largest_channel, largest_difference, median_of, narrowest_of, noise_of
 from .light import Light, LightMeter, shows_nothing
 from .shadows import is_shadow, is_shadow_at
 from .standing import never_at_rest
@@ -298,8 +298,7 @@ class MedianBackground:
         threshold = cv2.merge([threshold] * 3)
         # not saturated: in less light white is darker than what may pass for white, in haze black is brighter
         most = cv2.add(brightest, threshold, dtype=cv2.CV_16S)
-        blue, green, red = cv2.split(brightest)
-        is_white = (brightest >= _NEARLY_WHITE) & (cv2.max(cv2.max(blue, green), red) >= SATURATED)[..., None]
+        is_white = (brightest >= _NEARLY_WHITE) & (largest_channel(brightest) >= SATURATED)[..., None]
         most[is_white | (threshold == _ANYTHING)] = _BEYOND_WHITE
         return cv2.subtract(darkest, threshold, dtype=cv2.CV_16S), most
 

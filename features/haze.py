@@ -14,7 +14,7 @@ import numpy as np
 from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from .captions import captions
 from .images import largest_difference, median_of
-from .light import showing_something
+from .light import showing_something, shows_nothing
 from .tones import Haze
 
 _PARTS = 8  # rows, and columns, of parts that a picture is divided into
@@ -52,9 +52,10 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     Haze or None
         None where they are clear.
     """
-    images_bgr = showing_something(images_bgr)
-    if _levels(images_bgr[::_FEW])[_UPPER_HALF] <= _CLEAR:
+    few = [image for image in images_bgr[::_FEW] if not shows_nothing(image)]
+    if few and _levels(few)[_UPPER_HALF] <= _CLEAR:
         return None  # with the others it is darker still
+    images_bgr = showing_something(images_bgr)
     levels = _levels(images_bgr)
     usual = levels[_UPPER_HALF]
     if usual <= _CLEAR:

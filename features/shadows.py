@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .images import channel_spread
+
 #: A shadow has so much of the background's light, on average over the channels, at the least and the most;
 #: the channels differ by less than the last.
 _DARKEST, _LIGHTEST, _COLOUR_SPREAD = 0.55, 1.0, 0.10
@@ -31,7 +33,7 @@ def is_shadow(
     least = np.float32(4) - np.float32(black_bgr)
     blue, green, red = ((pixels_bgr + least) / np.maximum(background_bgr + least, 1)).T
     total = blue + green + red
-    spread = np.maximum(np.maximum(blue, green), red) - np.minimum(np.minimum(blue, green), red)
+    spread = channel_spread((blue, green, red))
     darkest = _DARKEST_GREY if is_grey else _DARKEST
     is_darker = (total > 3 * darkest) & (total < 3 * _LIGHTEST)
     return is_darker & (spread < _COLOUR_SPREAD)

@@ -104,16 +104,16 @@ class Haze:
     def applied(self, image_bgr: np.ndarray, bound: np.ufunc | None = None) -> np.ndarray:
         """An image (H, W, 3) of integers behind it: uint8, rounded and saturated. What is white may be any
         brighter: the `bound` of what it is seen as and of what it was."""
-        transmission, veil = (_at_rows(bands, len(image_bgr)) for bands in (self.transmission, self.veil))
-        hazy = image_bgr * transmission[..., None] + veil[..., None]
+        transmission, veil = self._at_rows_of(image_bgr)
+        hazy = image_bgr * transmission + veil
         if bound is not None:
             hazy = np.where(image_bgr >= SATURATED, bound(hazy, image_bgr), hazy)
         return np.clip(hazy + np.float32(0.5), 0, 255).astype(np.uint8)
 
     def undone(self, image_bgr: np.ndarray) -> np.ndarray:
         """An image (H, W, 3) uint8 as it were without it: float32."""
-        transmission, veil = (_at_rows(bands, len(image_bgr)) for bands in (self.transmission, self.veil))
-        return (image_bgr - veil[..., None]) / transmission[..., None]
+        transmission, veil = self._at_rows_of(image_bgr)
+        return (image_bgr - veil) / transmission
 
     def cleared(self, image_bgr: np.ndarray) -> np.ndarray:
         """The same, rounded and saturated: uint8."""
@@ -127,6 +127,10 @@ class Haze:
         """(height, 1) float32: how many levels of the scene one level of the picture stands for, in each row
         of an image."""
         return 1 / _at_rows(self.transmission, height)
+
+    def _at_rows_of(self, image_bgr) -> list[np.ndarray]:
+        """Transmission and veil (H, 1, 1) float32 in each row of an image."""
+        return [_at_rows(bands, len(image_bgr))[..., None] for bands in (self.transmission, self.veil)]
 
 
 class ToneMeter:
@@ -182,8 +186,8 @@ class ToneMeter:
 
     def _line(self, channel, seen) -> tuple[float, float]:
         """Offset and slope: the medians over all pixels (3, n), and over the pairs."""
-        seen, (darker, brighter, contrasts) = seen[channel], self._pairs[channel]
-        slope = medians(((seen.take(brighter) - seen.take(darker)) / contrasts)[None])[0]
+        seen = seen[channel]
+        slope = medians(_slopes(seen, self._pairs[channel])[None])[0]
         return medians((seen - slope * self._empty[channel])[None])[0], slope
 
 
@@ -241,11 +245,7 @@ class HazeMeter:
 
     def _line(self, seen, pairs, usable) -> tuple[float, float] | None:
         """Slope and offset of one band, for all channels."""
-        slopes = [
-            (levels.take(brighter) - levels.take(darker)) / contrasts
-            for levels, (darker, brighter, contrasts) in zip(seen, pairs, strict=True)
-        ]
-        slopes = np.concatenate(slopes)
+        slopes = np.concatenate([_slopes(*one) for one in zip(seen, pairs, strict=True)])
         if len(slopes) < _LEAST_PAIRS or not len(usable):
             return None
         slope = medians(slopes[None])[0]
@@ -283,6 +283,12 @@ def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray, np.ndarr
     contrasts = levels[brighter] - levels[darker]
     is_enough = contrasts >= _LEAST_CONTRAST
     return darker[is_enough], brighter[is_enough], contrasts[is_enough]
+
+
+def _slopes(levels, pairs) -> np.ndarray:
+    """(m,) float32: how many times the contrasts of pairs of pixels levels (n,) of a picture have."""
+    darker, brighter, contrasts = pairs
+    return (levels.take(brighter) - levels.take(darker)) / contrasts
 
 
 def _fitted(x, y) -> np.ndarray:

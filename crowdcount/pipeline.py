@@ -9,7 +9,6 @@ from functools import partial
 import cv2
 import numpy as np
 
-from features.background import EmptyScene
 from features.blocks import BlockMeter
 from features.camera import Registration
 from features.changes import QUANTITIES as CHANGES
@@ -18,6 +17,7 @@ from features.clumps import QUANTITIES as CLUMPS
 from features.clumps import clump_features
 from features.edges import QUANTITIES as EDGES
 from features.edges import edge_features
+from features.empty_scene import EmptyScene
 from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
@@ -95,7 +95,7 @@ class Measurement:
     is_recoloured : bool
         See `Segmenter.is_recoloured`.
     least_contrast : float
-        See `MedianBackground.least_contrast`; `BEHIND_HAZE` or more in haze that was cleared.
+        See `Subtractor.least_contrast`; `BEHIND_HAZE` or more in haze that was cleared.
     """
 
     features: np.ndarray

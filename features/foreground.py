@@ -4,22 +4,15 @@
 and learns the background anew after either.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 
-from .background import (
-    LEARNING_FRAMES,
-    MIN_LEARNING_FRAMES,
-    PER_NOISE,
-    EmptyScene,
-    MedianBackground,
-    as_coloured,
-)
-from .camera import LEAST_SHARE, CameraWatch, Registration, as_seen, showing_one_view
+from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES, MedianBackground
+from .camera import LEAST_SHARE, Registration, as_seen, showing_one_view
+from .empty_scene import EmptyScene, as_coloured
 from .focus import fine_detail
 from .images import median_of
 from .light import (
@@ -30,30 +23,22 @@ from .light import (
     showing_something,
     shows_nothing,
     telling,
-    unevenness,
 )
+from .lighting import LIGHT_CHANGE_GAIN, LightWatch, is_noisy
 from .rain import RainWatch
+from .view import ViewWatch
 
 #: Changed share of the scene beyond which the light has changed, not the people moved.
 LIGHT_CHANGE_SHARE = 0.6
-#: A sudden change of a channel's gain by more than this factor is a light change too.
-LIGHT_CHANGE_GAIN = 1.25
 #: Light and camera are looked at out of turn in a frame of which twice as much is foreground as before, and
 #: this share of the scene more.
 UNSTEADY_SHARE = 0.02
 #: After a change of light the scene stays in which less than this share of the frames is foreground.
 EXPLAINED_SHARE = 0.25
-#: Number of consecutive looks that must agree on a moved camera.
-CAMERA_SHIFT_CHECKS = 3
 #: Learning waits for so many changes of light in a row to be over; a lamp that blinks on is learnt as it is.
 MOST_FLICKERS = 8
 #: Light and camera are looked at once a second, but not less often than once in so many frames.
 LOOK_FRAMES = 10
-#: Counts are not to be relied on where noise adds more than so many grey levels to a difference.
-NOISY = 20.0
-#: Light is unsteady, and looked at in each frame, where a channel's gain differs by this share from that of
-#: the look before, or the light on the rows of the picture, or on its parts, by these (root mean square).
-UNSTEADY_GAIN, UNSTEADY_ROWS, UNSTEADY_PARTS = 0.12, 0.04, 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,24 +100,20 @@ class Segmenter:
     ):
         self.roi = roi
         self._n_pixels = np.count_nonzero(roi)
+        self._step = look_step(rate)
+        self._learning_step = max(1, round(rate / 2))  # frames to learn from are half a second apart
+        self._n_frames = -1
         self._model = MedianBackground(rate, any_scene, person_height)
         self._home = None  # where the camera was before it moved: the model of that
         self._known, self._keeps_known, self._first = known, not any_scene, None
-        #: Knows the view against which the camera is judged: the given one, or that of the first scene.
-        self._watch = None if known is None else CameraWatch(known.image_bgr)
-        self._light = None  # of the last look since the scene was learnt
-        self._light_in_turn, self._is_unsteady = None, False  # of the last look that was not out of turn
-        self._n_at_look = 0  # pixels that were foreground then
-        self._recent, self._n_flickers = [], 0
-        self._step = look_step(rate)
-        self._learning_step = max(1, round(rate / 2))  # frames to learn from are half a second apart
-        self._learning_for = "learning"
-        self._odd_checks, self._moved, self._shaken = 0, False, False
-        self._registration, self._last_sought = None, -math.inf  # where the view is, and when it was sought
-        self._n_steady = 0  # pixels that were foreground when the camera was last not shaken
-        self._n_frames = -1
+        self._compared, self._is_learnt_recoloured = None, False  # an empty scene, and how it is to the known
+        self._view = ViewWatch(roi, self._step, None if known is None else known.image_bgr)
+        self._lighting = LightWatch()
         self._rain = RainWatch(rate, roi)
-        self._compared, self._is_learnt_recoloured = None, False  # an empty scene, and how it is to the view
+        self._learning_for = "learning"  # the flag of why the scene is learnt; None where it is not
+        self._recent, self._n_flickers = [], 0
+        # pixels that were foreground at the last look at the light, and when the camera was last not shaken
+        self._n_at_look = self._n_steady = 0
 
     @property
     def empty(self) -> EmptyScene | None:
@@ -147,32 +128,34 @@ class Segmenter:
     @property
     def is_shifted(self) -> bool:
         """Whether the camera was moved, and frames are brought back."""
-        return self._registration is not None
+        return self._view.registration is not None
 
     @property
     def moved(self) -> np.ndarray | None:
         """`Registration.moved` of the frames that are brought back; None where none are."""
-        return None if self._registration is None else self._registration.moved
+        return None if self._view.registration is None else self._view.registration.moved
 
     @property
     def is_recoloured(self) -> bool:
         """Whether the frame applied last is grey where the known scene has colours, as by infrared light, or
         the other way round; False where none is known, or the view is another."""
-        if self._known is None or self._light is None or self._moved:
+        light = self._lighting.light
+        if self._known is None or light is None or self._view.is_moved:
             return False
         if self._compared is not self.empty:
             self._compared = self.empty
             self._is_learnt_recoloured = self._known.is_recoloured_in(self.reference_bgr)
-        return self._is_learnt_recoloured != self._light.is_recoloured
+        return self._is_learnt_recoloured != light.is_recoloured
 
     @property
     def sees_through_haze(self) -> bool:
         """Whether the frame applied last was behind haze, or of another contrast, against the empty scene."""
-        return self._light is not None and self._light.tones is not None
+        light = self._lighting.light
+        return light is not None and light.tones is not None
 
     @property
     def least_contrast(self) -> float:
-        """See `MedianBackground.least_contrast`."""
+        """See `Subtractor.least_contrast`."""
         return self._model.least_contrast
 
     @property
@@ -206,28 +189,27 @@ class Segmenter:
         else:
             frames_bgr = showing_one_view(telling(frames_bgr))
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
-        if self._watch is not None and self.empty is None and not for_now:
+        if self._view.is_known and self.empty is None and not for_now:
             frames_bgr = self._in_known_view(frames_bgr)
         frames, meter = _evened_out(frames_bgr)
         in_focus = _in_focus(frames, meter)
         if not in_focus.all():
             frames_bgr = [frame for frame, is_sharp in zip(frames_bgr, in_focus, strict=True) if is_sharp]
             frames, meter = _evened_out(frames_bgr)
-        if self._watch is not None:
-            self._moved = not self._watch.recognises(meter.reference_bgr)
-        if self._home is not None and not self._moved:
+        if self._view.is_known:
+            self._view.judge(meter.reference_bgr)
+        if self._home is not None and not self._view.is_moved:
             self._return_home()
             return
-        if self._home is None and self._moved and self.empty is not None:
+        if self._home is None and self._view.is_moved and self.empty is not None:
             self._home, self._model = self._model, self._model.for_another_view()
-        self._model.known = self._known if self._keeps_known and not self._moved else None
+        self._model.known = self._known if self._keeps_known and not self._view.is_moved else None
         self._model.learn(self._model.steadied(frames), length_s, for_now)
         if self.empty.changing is not None:  # where its other states passed for another light
             frames = np.stack([self._light_of(frame).evened_out(frame) for frame in frames_bgr])
             self._model.learn(self._model.steadied(frames), length_s, for_now)
-        self._light = self._light_in_turn = None
-        if self._watch is None:
-            self._watch = CameraWatch(self.reference_bgr)
+        self._lighting.forget()
+        self._view.know(self.reference_bgr)
         if self._first is None and not for_now:
             self._first = self.empty
             if self._known is None and self._keeps_known:
@@ -238,62 +220,44 @@ class Segmenter:
         """The frames to learn the known view from: all if nearly all show it, and those that do where the
         camera is moved in the footage. If hardly any does, all, brought back from elsewhere if it is found.
         """
-        shown = [frame for frame in frames_bgr if self._watch.recognises(frame)]
+        shown = [frame for frame in frames_bgr if self._view.recognises(frame)]
         if len(shown) >= LEAST_SHARE * len(frames_bgr):
             return shown if len(shown) <= (1 - LEAST_SHARE) * len(frames_bgr) else frames_bgr
         self._follow(median_of(np.stack(frames_bgr)))
-        return [self._brought_back(frame) for frame in frames_bgr]
+        return [self._view.brought_back(frame) for frame in frames_bgr]
 
     def _see_known(self, frame_bgr) -> None:
         """See the known scene until one is learnt, if a frame shows it, in colours if that has any."""
         known, _ = as_coloured(self._known, frame_bgr)
-        self._moved = not self._watch.recognises(frame_bgr)
-        if known is not None and not self._moved:
+        self._view.judge(frame_bgr)
+        if known is not None and not self._view.is_moved:
             self._model.known = self._known
             self._model.take(known)
-            self._model.loosen(self.is_shifted)
+            self._loosen()
             self._learning_for = None
 
-    def _follow(self, frame_bgr) -> bool:
-        """Whether a frame shows the view elsewhere than those before it did; if so, frames are brought back
-        from there from now on. The search takes some tens of milliseconds, and is made once a second at the
-        most."""
-        if self._watch.recognises(self._steady(frame_bgr)):
-            return False
-        found = None
-        if self._registration is None or not self._watch.recognises(self._model.steady(frame_bgr)):
-            if self._n_frames - self._last_sought < self._step:
-                return False
-            self._last_sought = self._n_frames
-            found = self._watch.registered(frame_bgr, self.roi)
-            if found is None:
-                return False
-        former = self._registration
-        self._bring_back_from(found)
-        if not self._watch.recognises(self._steady(frame_bgr)):
-            self._bring_back_from(former)
-            return False
-        return True
+    def _follow(self, frame_bgr, is_far: bool = False) -> bool:
+        """See `ViewWatch.follow`; `is_far`: from the frames before."""
+        found = self._view.follow(frame_bgr, None if is_far else self._n_frames, self._model.steady)
+        if found:
+            self._loosen()
+        return found
 
-    def _bring_back_from(self, registration) -> None:
-        """Take frames to show the view there from now on, or in its place where it is None."""
-        self._registration = registration
+    def _loosen(self) -> None:
+        """Compare frames as it befits where they are brought back from, or that they are not."""
         if self.empty is not None:
-            self._model.loosen(self.is_shifted)
-
-    def _brought_back(self, frame_bgr) -> np.ndarray:
-        return frame_bgr if self._registration is None else self._registration.brought_back(frame_bgr)
+            self._model.subtractor.loosen(self.is_shifted)
 
     def _steady(self, frame_bgr) -> np.ndarray:
         """A frame as a camera in its place would show it, that neither was moved nor sways."""
-        return self._model.steady(self._brought_back(frame_bgr))
+        return self._model.steady(self._view.brought_back(frame_bgr))
 
     def _return_home(self) -> None:
         """See what was learnt before the camera moved."""
         self._home.n_frames = self._model.n_frames
         self._model, self._home = self._home, None
-        self._light = self._light_in_turn = self._learning_for = None
-        self._shaken = False
+        self._lighting.forget()
+        self._learning_for, self._view.is_shaken = None, False
 
     def expect(self, is_coarse: bool, step: float | np.ndarray) -> None:
         """Learn from now on as of such frames, see `is_coarse` and `step` of `MedianBackground`."""
@@ -322,64 +286,66 @@ class Segmenter:
         """A (H, W, 3) uint8 frame of any time as a camera in its place would show it, and where it was found
         to show the view (None: in its place); None for a frame of another view. It is not applied."""
         self._follow_far(frame_bgr)
-        if not self._watch.recognises(self._steady(frame_bgr)):
+        if not self._view.recognises(self._steady(frame_bgr)):
             return None
-        return self._brought_back(frame_bgr), self._registration
+        return self._view.brought_back(frame_bgr), self._view.registration
 
     def _follow_far(self, frame_bgr) -> None:
-        """`_follow` the view in a frame far from those before it."""
-        if not self._moved:
-            self._last_sought = -math.inf
-            self._follow(frame_bgr)
+        """`_follow` the view of a camera that was not moved away in a frame far from those before it."""
+        if not self._view.is_moved:
+            self._follow(frame_bgr, is_far=True)
 
     def apply(self, frame_bgr: np.ndarray) -> Foreground:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
-        mask_of = None if self._light is None else lambda image: self._segmented(image, self._light)[0]
+        former = self._lighting.light
+        mask_of = None if former is None else lambda image: self._segmented(image, former)[0]
         as_it_is = frame_bgr
         frame_bgr = self._rain.without_drops(self._steady(frame_bgr), self._n_frames, mask_of)
         if shows_nothing(frame_bgr):  # a cable or a decoder failed: scene and light are as before
             if self.empty is not None and self._model.see():
                 self._keep(frame_bgr)
-            return Foreground(np.zeros(self.roi.shape, bool), self._flags(), self._light, frame_bgr)
+            return Foreground(np.zeros(self.roi.shape, bool), self._flags(), former, frame_bgr)
         looking = self._n_frames % self._step == 0
         checking = self._n_frames % self._step == self._step // 2
-        learning = self._n_frames % self._learning_step == 0
-        if learning and self.empty is None and self._watch is not None:
-            if self._follow(as_it_is):
-                frame_bgr = self._steady(as_it_is)
-            if self.knows_scene:
-                self._see_known(frame_bgr)
-        if learning and self._learning_for:
-            self._gather(frame_bgr)
+        if self._n_frames % self._learning_step == 0:
+            if self.empty is None and self._view.is_known:
+                if self._follow(as_it_is):
+                    frame_bgr = self._steady(as_it_is)
+                if self.knows_scene:
+                    self._see_known(frame_bgr)
+            if self._learning_for:
+                self._gather(frame_bgr)
         if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
-        former = self._light
+        former = self._lighting.light
         foreground, n_changed, seen_bgr = self._segmented_in_its_light(frame_bgr, looking)
+        light = self._lighting.light
         if self._model.see():
             self._keep(frame_bgr)
         has_doubled = self._has_doubled(n_changed, self._n_steady)
-        self._shaken = has_doubled and self._is_shaken(frame_bgr, checking)
-        if not self._shaken:
+        self._view.look_for_shake(frame_bgr, has_doubled, checking)
+        if not self._view.is_shaken:
             self._n_steady = n_changed
         if self._learning_for is None:
-            if checking and self._camera_has_moved(frame_bgr):
-                if self._home is not None and not self._moved:
+            if checking and self._view.has_turned(frame_bgr):
+                if self._home is not None and not self._view.is_moved:
                     self._return_home()
                     return self.apply_again(frame_bgr)
                 self._learning_for = "camera_moved"
-                self._bring_back_from(None)
-            elif (has_doubled or self._odd_checks) and self._follow(as_it_is):
+                self._view.registration = None
+                self._loosen()
+            elif (has_doubled or self._view.is_in_doubt) and self._follow(as_it_is):
                 return self._applied_anew(as_it_is, n_changed)
-            elif not self._shaken and (
-                self._light.is_recoloured
-                or self._light.is_sharper
-                or self._has_jumped(former)
+            elif not self._view.is_shaken and (
+                light.is_recoloured
+                or light.is_sharper
+                or self._lighting.has_jumped(former)
                 or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
             ):
                 self._learning_for = "light_change"
-        flags = self._flags() or (("noisy",) if _is_noisy(self._light) else ())
-        return Foreground(foreground, flags, self._light, seen_bgr)
+        flags = self._flags() or (("noisy",) if is_noisy(light) else ())
+        return Foreground(foreground, flags, light, seen_bgr)
 
     def _gather(self, frame_bgr) -> None:
         """Take one more frame to learn from; learn of enough, unless they show the scene in another light."""
@@ -391,7 +357,8 @@ class Segmenter:
         if len(self._recent) < MIN_LEARNING_FRAMES:
             return
         if self._learning_for == "light_change" and self._explains(self._recent):
-            self._light = self._light_in_turn = self._learning_for = None
+            self._lighting.forget()
+            self._learning_for = None
         else:
             self.learn(self._recent, for_now=True)
         self._recent = []
@@ -400,7 +367,7 @@ class Segmenter:
 
     def _flags(self) -> tuple[str, ...]:
         flags = {self._learning_for} if self._learning_for else set()
-        if self._moved or self._shaken:
+        if self._view.is_moved or self._view.is_shaken:
             flags.add("camera_moved")
         elif self.is_shifted:
             flags.add("shifted_back")
@@ -411,24 +378,25 @@ class Segmenter:
         is now. A scene that was learnt on the way there, or of another view, is learnt anew."""
         if self._home is not None:
             self._return_home()
-            self._bring_back_from(self._registration)
-        elif self._moved:
+            self._loosen()
+        elif self._view.is_moved:
             self._learning_for = "camera_moved"
-        self._moved, self._shaken, self._odd_checks = False, False, 0
+        self._view.take_as_found()
         frame_bgr = self._steady(frame_bgr)
-        self._light = self._light_in_turn = self._light_of(frame_bgr)
-        foreground, self._n_steady, seen_bgr = self._segmented(frame_bgr, self._light)
+        light = self._light_of(frame_bgr)
+        self._lighting.start(light)
+        foreground, self._n_steady, seen_bgr = self._segmented(frame_bgr, light)
         self._n_at_look = self._n_steady
         if self._has_doubled(self._n_steady, n_before):
             self._learning_for = "camera_moved"
-        return Foreground(foreground, self._flags(), self._light, seen_bgr)
+        return Foreground(foreground, self._flags(), light, seen_bgr)
 
     def evened_out(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """A frame (H, W, 3) uint8 in some light as it were in the empty scene's, which is where the view is
         out of the picture."""
         evened = light.evened_out(frame_bgr)
-        if self.is_shifted and not self._moved:
-            np.copyto(evened, self.reference_bgr, where=~self._registration.in_view[..., None])
+        if self.is_shifted and not self._view.is_moved:
+            np.copyto(evened, self.reference_bgr, where=~self._view.registration.in_view[..., None])
         return evened
 
     def as_seen(self, mask: np.ndarray) -> np.ndarray:
@@ -471,36 +439,26 @@ class Segmenter:
         mask, seen_bgr = self._model.segment(frame_bgr, light)
         foreground = cv2.bitwise_and(cv2.medianBlur(mask, 3), self.roi.view(np.uint8)).view(bool)
         if self.is_shifted:
-            foreground &= self._registration.in_view
+            foreground &= self._view.registration.in_view
         return foreground, np.count_nonzero(foreground), seen_bgr
 
     def _segmented_in_its_light(self, frame_bgr, looking: bool) -> tuple[np.ndarray, int, np.ndarray]:
         """`_segmented` in the light as last looked at: now, where it is the turn, or it may be another."""
-        former = self._light
-        if looking or former is None or self._is_unsteady or _is_noisy(former):  # by a knock, for a moment
-            self._light = self._light_of(frame_bgr)
-        found = self._segmented(frame_bgr, self._light)
-        if self._light is former and self._has_doubled(found[1], self._n_at_look):
-            self._light = self._light_of(frame_bgr)
-            found = self._segmented(frame_bgr, self._light)
-        if self._light is not former:
+        lighting, former = self._lighting, self._lighting.light
+        if looking or lighting.is_due:
+            lighting.light = self._light_of(frame_bgr)
+        found = self._segmented(frame_bgr, lighting.light)
+        if lighting.light is former and self._has_doubled(found[1], self._n_at_look):
+            lighting.light = self._light_of(frame_bgr)
+            found = self._segmented(frame_bgr, lighting.light)
+        if lighting.light is not former:
             self._n_at_look = found[1]
         if looking:
-            if self._light_in_turn is not None:
-                self._is_unsteady = _is_unsteady(self._light, self._light_in_turn)
-            self._light_in_turn = self._light
+            lighting.take_turn()
         return found
 
     def _light_of(self, frame_bgr) -> Light:
-        return self._model.meter.measure(frame_bgr)
-
-    def _has_jumped(self, former: Light | None) -> bool:
-        """Whether a channel is much brighter or darker than in the light before, or a part of the scene."""
-        if former is None or former is self._light:
-            return False
-        if self._light.other is not None and former.other is None:
-            return True
-        return _change_between(self._light, former) > np.log(LIGHT_CHANGE_GAIN)
+        return self._model.subtractor.meter.measure(frame_bgr)
 
     def _is_in_another_light(self, frame_bgr) -> bool:
         """Whether a frame is much brighter or darker than the last one to learn from, if there is one.
@@ -516,7 +474,7 @@ class Segmenter:
         """Whether frames, each in its own light, show the scene as it is and little else: from these alone,
         whoever stands there would be learnt too."""
         lights = [self._light_of(frame) for frame in frames_bgr]
-        if any(light.is_recoloured or light.is_sharper or _is_noisy(light) for light in lights):
+        if any(light.is_recoloured or light.is_sharper or is_noisy(light) for light in lights):
             return False
         found = [self._segmented(frame, light)[1] for frame, light in zip(frames_bgr, lights, strict=True)]
         return np.median(found) < EXPLAINED_SHARE * self._n_pixels
@@ -524,24 +482,6 @@ class Segmenter:
     def _has_doubled(self, n_changed: int, n_before: int) -> bool:
         """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""
         return n_changed > 2 * n_before + UNSTEADY_SHARE * self._n_pixels
-
-    def _is_shaken(self, frame_bgr, checking: bool) -> bool:
-        """Whether an image of which twice as much is foreground as before is shifted for the moment: the
-        patches agree on a shift. They are looked at in each such frame until they do, then once a second."""
-        if self._shaken and not checking:
-            return True
-        return self._watch.shift(frame_bgr) not in ((0.0, 0.0), None)
-
-    def _camera_has_moved(self, frame_bgr) -> bool:
-        """Whether the image is shifted against the known or first learnt view from now on, or in place again.
-
-        `_moved` stays as long as the shift does, as the region of interest and the perspective no longer fit.
-        """
-        self._odd_checks = 0 if self._watch.recognises(frame_bgr) != self._moved else self._odd_checks + 1
-        if self._odd_checks < CAMERA_SHIFT_CHECKS:
-            return False
-        self._moved, self._odd_checks = not self._moved, 0
-        return True
 
 
 def _evened_out(frames_bgr) -> tuple[np.ndarray, LightMeter]:
@@ -570,24 +510,3 @@ def _in_focus(frames, meter) -> np.ndarray:
 def look_step(rate: float) -> int:
     """Of so many frames, at `rate` per second, `Segmenter` looks at one's light and at another's view."""
     return max(1, min(round(rate), LOOK_FRAMES))
-
-
-def _change_between(light: Light, former: Light) -> float:
-    """By how much the channel that has changed most is brighter or darker, as a logarithm."""
-    return np.abs(np.log(light.brightness / former.brightness)).max()
-
-
-def _is_unsteady(light: Light, former: Light) -> bool:
-    """Whether a light is not that of the look before: lamps flicker, a camera hunts for its exposure, or the
-    shadow of a cloud comes or goes. Who walks past changes it in single blocks."""
-    change = light.local / former.local
-    rows = np.median(np.log(change), axis=1)
-    return (
-        _change_between(light, former) > UNSTEADY_GAIN
-        or np.sqrt(np.mean(rows**2)) > UNSTEADY_ROWS
-        or unevenness(change) > UNSTEADY_PARTS
-    )
-
-
-def _is_noisy(light: Light) -> bool:
-    return PER_NOISE * light.excess_noise > NOISY

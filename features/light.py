@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -23,6 +24,7 @@ _LEAST_REGION = 0.05  # that hang together over this share of the image or more,
 _PRESERVED = 0.5  # and where more than so much of the scene's texture is left, see `_texture_left`
 #: The least, or most, of each place's neighbours.
 _AROUND = {np.minimum: cv2.erode, np.maximum: cv2.dilate}
+_NO_GAIN = np.ones(3, np.float32)
 #: The darkest that light can be.
 _LEAST_GAIN = 0.05
 #: Noise is unusual beyond so many times what it was in the frames from which the scene was learnt: a crowd
@@ -151,6 +153,21 @@ class Light:
         return evened
 
 
+class _Seen(NamedTuple):
+    """What is seen of a light at the pixels that a `LightMeter` looks at, in gains or a tone curve.
+
+    `local` and `other` as of `Light`; `noise`: the median deviation from it of what nothing hides, grey
+    levels; `left`: the mean of all, where none counts for more than a drift.
+    """
+
+    gains: np.ndarray
+    tones: _Tones | None
+    local: np.ndarray
+    other: np.ndarray | None
+    noise: float
+    left: float
+
+
 class LightMeter:
     """Measures the light of frames against that of one empty scene, despite the people in them.
 
@@ -196,7 +213,7 @@ class LightMeter:
         # ratios are those of sums with DARK
         self._dark_shares = DARK / np.maximum(medians(totals).reshape(ROWS, COLUMNS), 1)
         frames = [self._sampled(frame) for frame in frames]
-        noises = [self._seen(frame)[4] for frame in frames]
+        noises = [self._seen(frame).noise for frame in frames]
         self._usual_noise = float(np.median(noises)) if noises else math.inf
         self._coloured_share = float(np.median([_coloured_share(frame) for frame in frames or [sampled]]))
 
@@ -223,14 +240,14 @@ class LightMeter:
         return replace(in_blur, blur=blur) if left_in_blur < _LEFT_IN_BLUR * left else light
 
     def _measured(self, frame_bgr) -> tuple[Light, float]:
-        """The light of a frame that is in focus, and what it leaves, see `_local`."""
+        """The light of a frame that is in focus, and what it leaves, see `_Seen`."""
         sampled = self._sampled(frame_bgr)
-        gains, tones, local, other, noise, left = self._seen(sampled)
-        light = Light(gains, local, self.reference_bgr, tones=tones, other=other)
-        excess_noise = math.sqrt(max(0.0, noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
+        seen = self._seen(sampled)
+        light = Light(seen.gains, seen.local, self.reference_bgr, tones=seen.tones, other=seen.other)
+        excess_noise = math.sqrt(max(0.0, seen.noise**2 - (_UNUSUAL * self._usual_noise) ** 2))
         coloured_share = _coloured_share(sampled, float(light.contrast.max()))
         is_recoloured = _is_recoloured(self._coloured_share, coloured_share)
-        return replace(light, excess_noise=excess_noise, is_recoloured=is_recoloured), left
+        return replace(light, excess_noise=excess_noise, is_recoloured=is_recoloured), seen.left
 
     def _out_of_focus(self, blur) -> "LightMeter":
         """One against the scene as it is out of focus, where noise and colours are as usual as in this."""
@@ -253,28 +270,27 @@ class LightMeter:
         """(3, n) uint8: the pixels of a frame at which the light is looked at."""
         return frame_bgr.ravel().take(self._places)
 
-    def _seen(self, sampled) -> tuple[np.ndarray, _Tones | None, np.ndarray, np.ndarray | None, float, float]:
-        """Gains, tone curve or haze, and what `_local` gives besides these."""
-        gains = np.ones(3, np.float32)
+    def _seen(self, sampled) -> _Seen:
+        """The light of pixels (3, n): gains, or what explains them better."""
         is_usable = self._is_usable & _is_usable(sampled)
         usable = np.flatnonzero(is_usable)
         told = self._told(sampled)
         if len(usable) <= _LEAST_SHARE * len(is_usable):
-            return gains, None, *self._local(sampled, gains, told)
+            return self._seen_in(sampled, told)
         ratios = sampled.take(usable, axis=1) * self._inverse.take(usable, axis=1)
-        found = np.sort(ratios, axis=1)[:, len(usable) // 2]
-        *by_gains, left = self._local(sampled, found, told)
-        best, most = (found, None, *by_gains), left
+        gains = np.sort(ratios, axis=1)[:, len(usable) // 2]
+        best = by_gains = self._seen_in(sampled, told, gains)
         if self._tones.may_tell(sampled):
-            curve = self._tones.measure(sampled, is_usable, found)
+            curve = self._tones.measure(sampled, is_usable, gains)
             haze = self._haze.measure(sampled, is_usable)
             for tones, share in ((curve, 1.0), (haze, _LEFT_BY_HAZE)):
                 if tones is None:
                     continue
-                *by_tones, left_by_tones = self._local(_undone(tones, sampled), gains, told)
-                if left_by_tones < min(left, share * most):  # a flickering lamp's bands can look like either
-                    best, left = (gains, tones, *by_tones), left_by_tones
-        return *best, left
+                found = self._seen_in(sampled, told, tones=tones)
+                # a flickering lamp's bands can look like either
+                if found.left < min(best.left, share * by_gains.left):
+                    best = found
+        return best
 
     def _told(self, sampled) -> np.ndarray:
         """(3, n) float32: what each channel of pixels (3, n) counts for in their brightness: nothing where it
@@ -283,10 +299,11 @@ class LightMeter:
         is_told |= ~is_told.any(axis=0)
         return is_told * (3 / is_told.sum(axis=0, dtype=np.float32))
 
-    def _local(self, sampled, gains, told) -> tuple[np.ndarray, np.ndarray | None, float, float]:
-        """The local light of pixels (3, n) whose channels have these gains (3,) and count so much (3, n);
-        which of it is no drift; the median deviation from it of what nothing hides, grey levels; and the mean
-        of all, where none counts for more than a drift."""
+    def _seen_in(self, sampled, told, gains=_NO_GAIN, tones=None) -> _Seen:
+        """The light of pixels (3, n) whose channels count so much (3, n), in these gains (3,) or this tone
+        curve."""
+        if tones is not None:
+            sampled = _undone(tones, sampled)
         brightness = (1 / np.maximum(gains, _LEAST_GAIN)) @ (sampled * told)
         ratios = (brightness + DARK) / (np.ones(3, np.float32) @ (self._empty * told) + DARK)
         ratios = ratios.reshape(ROWS * COLUMNS, SAMPLES**2)
@@ -309,7 +326,7 @@ class LightMeter:
         if other is not None:
             other = np.maximum(other + (other - 1) * self._dark_shares, np.float32(_LEAST_GAIN))
             local = local * other
-        return local, other, noise, left
+        return _Seen(gains, tones, local, other, noise, left)
 
     def _other_light(self, ratios, is_far) -> np.ndarray | None:
         """By which factor (ROWS, COLUMNS) blocks of these ratios (ROWS * COLUMNS, n) are brighter where a

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from features.background import EmptyScene
+from features.empty_scene import EmptyScene
 
 from ..errors import DatasetError
 from ..learning.datasets import LARGEST_FEATURE, load_dataset

@@ -5,8 +5,9 @@ from copy import deepcopy
 
 import numpy as np
 
-from features.background import LEARNING_FRAMES, EmptyScene, MedianBackground, differing
+from features.background import LEARNING_FRAMES, MedianBackground
 from features.camera import stacked
+from features.empty_scene import EmptyScene, differing
 
 from ..pipeline import Pipeline
 from ..scene import Scene, is_one_shape

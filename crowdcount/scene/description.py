@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from features.background import EmptyScene
+from features.empty_scene import EmptyScene
 from features.perspective import MAX_SLOPE, MIN_SLOPE
 
 from ..errors import SceneError, one_line

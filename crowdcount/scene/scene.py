@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from pydantic import ValidationError
 
-from features.background import EmptyScene
+from features.empty_scene import EmptyScene
 from features.perspective import SMALLEST_PERSON, typical_line
 
 from ..arrays import save_arrays

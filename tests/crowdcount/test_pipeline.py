@@ -18,7 +18,8 @@ from crowdcount.pipeline import (
 )
 from crowdcount.scene import Scene, scene_from
 from features import background
-from features.background import EmptyScene, kept_frames
+from features.background import kept_frames
+from features.empty_scene import EmptyScene
 from features.haze import Haze
 from features.schema import VIEWS
 from features.vehicles import VehicleFinder

@@ -28,7 +28,7 @@ from crowdcount.scene import (
 )
 from crowdcount.scene.estimation import ESTIMATION_ROWS
 from crowdcount.scene.files import MALL_PERSON_HEIGHT
-from features.background import EmptyScene
+from features.empty_scene import EmptyScene
 from features.perspective import TYPICAL_SLOPE
 from samples.scenes import random_spec
 from samples.simulation import Simulation

@@ -14,7 +14,7 @@ from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.pipeline import Pipeline
 from crowdcount.video import open_source
-from features.background import EmptyScene
+from features.empty_scene import EmptyScene
 
 #: A person who sits in most frames, where nobody else comes: box x, y, width, height.
 SITTER = np.array([[100.0, 17.0, 9.0, 22.0]])

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 from features import background
-from features.background import (
-    LEARNING_FRAMES,
-    MIN_LEARNING_FRAMES,
-    EmptyScene,
-    kept_frames,
-)
-from features.foreground import CAMERA_SHIFT_CHECKS, Segmenter, look_step
+from features.background import LEARNING_FRAMES, MIN_LEARNING_FRAMES, kept_frames
+from features.empty_scene import EmptyScene
+from features.foreground import Segmenter, look_step
+from features.view import CAMERA_SHIFT_CHECKS
 
 WIDTH, HEIGHT = 160, 120
 ROI = np.ones((HEIGHT, WIDTH), bool)

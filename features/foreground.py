@@ -310,10 +310,7 @@ class Segmenter:
         checking = self._n_frames % self._step == self._step // 2
         if self._n_frames % self._learning_step == 0:
             if self.empty is None and self._view.is_known:
-                if self._follow(as_it_is):
-                    frame_bgr = self._steady(as_it_is)
-                if self.knows_scene:
-                    self._see_known(frame_bgr)
+                frame_bgr = self._in_known_place(as_it_is, frame_bgr)
             if self._learning_for:
                 self._gather(frame_bgr)
         if self.empty is None:
@@ -337,15 +334,30 @@ class Segmenter:
                 self._loosen()
             elif (has_doubled or self._view.is_in_doubt) and self._follow(as_it_is):
                 return self._applied_anew(as_it_is, n_changed)
-            elif not self._view.is_shaken and (
-                light.is_recoloured
-                or light.is_sharper
-                or self._lighting.has_jumped(former)
-                or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
-            ):
+            elif not self._view.is_shaken and self._light_has_changed(former, n_changed):
                 self._learning_for = "light_change"
         flags = self._flags() or (("noisy",) if is_noisy(light) else ())
         return Foreground(foreground, flags, light, seen_bgr)
+
+    def _in_known_place(self, as_it_is, frame_bgr) -> np.ndarray:
+        """A frame where the known view is found, as it is and as it was steadied before; and the known scene
+        seen from now on if it shows that."""
+        if self._follow(as_it_is):
+            frame_bgr = self._steady(as_it_is)
+        if self.knows_scene:
+            self._see_known(frame_bgr)
+        return frame_bgr
+
+    def _light_has_changed(self, former: Light | None, n_changed: int) -> bool:
+        """Whether the scene is to be learnt in another light, in a frame of which so many pixels are
+        foreground, that comes after another."""
+        light = self._lighting.light
+        return (
+            light.is_recoloured
+            or light.is_sharper
+            or self._lighting.has_jumped(former)
+            or n_changed > LIGHT_CHANGE_SHARE * self._n_pixels
+        )
 
     def _gather(self, frame_bgr) -> None:
         """Take one more frame to learn from; learn of enough, unless they show the scene in another light."""

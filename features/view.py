@@ -56,7 +56,7 @@ class ViewWatch:
         return self._watch.recognises(frame_bgr)
 
     def judge(self, frame_bgr: np.ndarray) -> None:
-        """Tell by one frame (H, W, 3) uint8, of many or of the first moment, whether the camera was moved."""
+        """Tell by one frame (H, W, 3) uint8, without those before it, whether the camera was moved away."""
         self.is_moved = not self.recognises(frame_bgr)
 
     @property

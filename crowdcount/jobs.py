@@ -278,7 +278,8 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
     if job.profile is not None:
         check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn, first, n_told = CountSummary(), DrawnCounts(), None, 0
+    summary, drawn, n_told = CountSummary(), DrawnCounts(), 0
+    first = 0 if options.get("start") is None else None  # else frames are waited for, and that one is counted
     with open_counting(job.source, **options) as counting:
         if counting.info.opened is not None and not is_alone:
             raise _is_among_others(job)  # of a web server, what is live shows only now

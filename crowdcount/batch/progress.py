@@ -9,7 +9,7 @@ from ..errors import one_line
 from ..results import clock, plural, print_note
 from ..terminal import progress_bars
 from .plan import Video
-from .run import BatchSummary
+from .run import DONE_BEFORE, BatchSummary
 
 _LINE_EVERY_S = 60.0  # in a log, when no video is finished meanwhile
 
@@ -66,7 +66,7 @@ class BatchTerminal:
         self._shares.pop(video, None)
         if self._bars is not None:
             self._bars.total(self._bytes_done(), self._n_bytes, self._note())
-        if counted or what.startswith("failed"):
+        if what != DONE_BEFORE:
             self._say(f"[{self._n_finished}/{self._n_videos}] {video.label}: {what}{self._remaining()}")
 
     def details(self, text: str) -> None:
@@ -84,6 +84,8 @@ class BatchTerminal:
         parts = [f"{summary.counted} counted"]
         if summary.cut_off:
             parts[0] += f" ({summary.cut_off} may be cut off)"
+        if summary.copies:
+            parts.append(f"{summary.copies} {'copy' if summary.copies == 1 else 'copies'}")
         if summary.done_before:
             parts.append(f"{summary.done_before} done before")
         if summary.replaced:

@@ -26,6 +26,8 @@ from .segments import LEAST_FRAME_BYTES, SEGMENT_S, Cut, Segment, seams, segment
 from .work import Job, file_digest, task_of
 from .worker import TIME_USED_UP, Limits, Outcome
 
+#: What is said of a video whose result an earlier run left.
+DONE_BEFORE = "is done already"
 #: Tasks that are handed out for each worker: one that it does, one that it finds waiting.
 _AHEAD = 2
 _LOOK_EVERY_S = 2.0  # whether there are workers, when nothing is heard
@@ -63,8 +65,9 @@ class BatchSummary:
 
     Attributes
     ----------
-    counted, done_before, replaced : int
-        Videos counted now, found done, and former results that the new ones took the place of.
+    counted, copies, done_before, replaced : int
+        Videos counted now, others of the same footage as one of these, found done, and former results that
+        the new ones took the place of.
     frames : int
         Frames counted now.
     failed : list of (str, str)
@@ -80,6 +83,7 @@ class BatchSummary:
     """
 
     counted: int = 0
+    copies: int = 0
     done_before: int = 0
     replaced: int = 0
     frames: int = 0
@@ -104,7 +108,7 @@ class BatchWatcher(Protocol):
         """A worker has ended its task."""
 
     def finished(self, video: Video, what: str, n_bytes: int, counted: bool) -> None:
-        """A video is counted, was done before, or failed; all its bytes are done with."""
+        """A video is counted, is a copy, was done before, or failed; all its bytes are done with."""
 
     def details(self, text: str) -> None:
         """The traceback of a bug, or what the batch waits for."""
@@ -190,6 +194,7 @@ class _Batch:
         self._ready: deque[tuple[_Case, dict, Callable]] = deque()
         self._under_way: dict[int, tuple[_Case, dict, Callable]] = {}
         self._copies: dict[Path, list[_Case]] = {}  # of the video of a result: they wait for its end
+        self._counted_now: dict[Path, str] = {}  # results, and which video they are of
 
     def run(self) -> None:
         self._watcher.begun(len(self._cases), sum(case.n_bytes for case in self._cases))
@@ -305,9 +310,13 @@ class _Batch:
         # What is begun was left by a run that was killed before it could take the result in.
         if done and self._catalogue.is_begun(result) and not self._take_in(case, result):
             return
+        if done and result in self._counted_now:
+            self.summary.copies += 1
+            self._end(case, f"the same footage as {self._counted_now[result]}")
+            return
         if done:
             self.summary.done_before += 1
-            self._end(case, "is done already")
+            self._end(case, DONE_BEFORE)
             return
         if result in self._copies:
             self._copies[result].append(case)
@@ -354,6 +363,7 @@ class _Batch:
         if not self._take_in(case, Path(case.job.result)):
             return
         self.summary.counted += 1
+        self._counted_now[Path(case.job.result)] = case.video.label
         self.summary.frames += n_rows
         note = ""
         if work.lacks_its_end(case.job, n_rows, case.facts["frames"], case.facts["fps"]):

@@ -411,7 +411,10 @@ class TestDone:
         shutil.copy2(own / "videos/hall/long.avi", own / "videos/hall/twin.avi")
         code, _, stderr = run(command(own, own / "out2"))
         assert code == 0
-        assert "4 videos: 3 counted, 1 done before" in stderr
+        one, other = "hall/twin.avi", "hall/long.avi"
+        assert any(f"{a}: the same footage as {b}" in stderr for a, b in ((one, other), (other, one)))
+        assert "4 videos: 3 counted, 1 copy; " in stderr
+        assert "4 videos: 0 counted, 4 done before; " in run(command(own, own / "out2"))[2]
 
     def test_where_the_first_of_equal_videos_fails_the_next_is_counted(self, own):
         """Both were lost, and the second was said to be done already."""
@@ -422,7 +425,7 @@ class TestDone:
         engine, watcher = _AtOnce(fails=("long.avi", 1)), _Ends()
         summary = run_batch(videos, own / "out2", engine, options, watcher)
         assert summary.failed == [("long.avi", "the disk is gone")]
-        assert (summary.counted, summary.done_before) == (1, 1)
+        assert (summary.counted, summary.copies, summary.done_before) == (1, 1, 0)
         assert [label for label, _ in watcher.ends] == ["long.avi", "third.avi", "twin.avi"]
         assert table(own / "out2", "*/*/*").equals(table(own / "out", "camera=hall/*/long-*"))
         assert not left_over(own / "out2")

@@ -44,7 +44,7 @@ def play(monkeypatch):
             watcher.resting("worker 1")
             watcher.finished(b, "100 frames in 5.0 s", 1_000_000_000, True)
             watcher.finished(c, "failed: no video", 1_000_000_000, False)
-        watcher.ended(BatchSummary(1, 1, 0, 100, [("c.mp4", "no video")], 50.0, undated=1, vague=2))
+        watcher.ended(BatchSummary(1, 0, 1, 0, 100, [("c.mp4", "no video")], 50.0, undated=1, vague=2))
         return screen.getvalue()
 
     return run

@@ -3,7 +3,8 @@
 A source is opened with :func:`open_source`, read with :meth:`VideoSource.frames` and closed by ``with``:
 `files`, `images` and `live` hold what is particular to each kind, `source` what they have in common,
 `capture` and `interlaced` the decoders, `numbering` which number and time a frame has, `positions` places in
-the footage and their texts, `turns` which frames are converted, `ahead` the thread that decodes meanwhile.
+the footage and their texts, `turns` which frames are converted, `ahead` the thread that decodes meanwhile,
+`refusals` why a stream does not open.
 
 What is relied on, and what is not (observed alike on OpenCV 4.10, 4.14 and 5.0 unless noted), besides what
 `numbering` and `live` say:

@@ -25,6 +25,7 @@ from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import SHORTEST_S, first_stamp, numbered, numbered_live
 from .positions import Position
+from .refusals import refusal
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
 from .turns import Turns
 
@@ -93,9 +94,13 @@ class LiveSource(VideoSource):
         if not self._device.is_open():
             if self._is_camera:
                 raise VideoError(f"{self._name} cannot be opened; check its number and that it is not in use")
-            problem = "did not answer in time" if waited_s >= self._timeout_s else "cannot be read as a video"
-            check = "check the address, with user name and password, and the sender"
-            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); {check}")
+            check = "the address, with user name and password, and the sender"
+            if waited_s >= self._timeout_s:
+                problem = "did not answer in time"
+            else:
+                unknown = "cannot be read as a video", check
+                problem, check = refusal(self._source, self._timeout_s) or unknown
+            raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); check {check}")
         fps = self._device.fps()
         count = None if self._is_camera else self._device.frame_count()
         self._is_recorded = count is not None

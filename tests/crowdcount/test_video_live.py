@@ -34,8 +34,43 @@ def test_patience_of_years_is_more_than_opencv_can_be_told():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"rtsp://127.0.0.1:{free.getsockname()[1]}/live"
-        with pytest.raises(VideoError, match="cannot be read as a video"):
+        with pytest.raises(VideoError, match="cannot be reached: connection refused"):
             open_source(url, timeout_s=1e9)
+
+
+@pytest.mark.parametrize("scheme", ["rtsp", "http"])
+def test_a_host_that_is_not_found(scheme):
+    told = r"://me:\*\*\*@gate.invalid/live cannot be reached: its host is not found \(.*; check the host"
+    with pytest.raises(VideoError, match=told):
+        open_source(f"{scheme}://me:secret@gate.invalid/live")
+
+
+@pytest.mark.parametrize("scheme", ["rtsp", "http"])
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        ("401 Unauthorized", "check user name, password and path"),
+        ("403 Forbidden", "check user name, password and path"),
+        ("404 Not Found", "check the path"),
+        ("503 Too Many\x1b Viewers", "check the sender"),
+    ],
+)
+def test_a_sender_that_refuses(scheme, status, advice, serving):
+    requests = []
+
+    def answer(connection):
+        requests.append(connection.recv(65536))
+        connection.sendall(f"{scheme.upper()}/1.0 {status}\r\nCSeq: 1\r\n\r\n".encode())
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with serving(answer) as port, pytest.raises(VideoError) as caught:
+        open_source(f"{scheme}://me:secret@127.0.0.1:{port}/live?a=b")
+    told = status.partition("\x1b")[0]
+    assert f"127.0.0.1:{port}/live?a=b answers {told} (" in str(caught.value)
+    assert str(caught.value).endswith(advice)
+    assert "secret" not in str(caught.value)
+    assert b"secret" not in requests[-1]
+    assert requests[-1].split()[1].endswith(b"/live?a=b")
 
 
 def test_absent_camera():
@@ -135,7 +170,9 @@ def test_recording_over_http(tmp_path):
     assert_numbered(frames)
 
 
-@pytest.mark.parametrize("url", ["rtsp://me:se@cr:et@[gate/live", "rtsp://:se@cr:et@[gate"])
+@pytest.mark.parametrize(
+    "url", ["rtsp://me:se@cr:et@[gate/live", "rtsp://:se@cr:et@[gate", "rtsp://me:se/cret@[gate..x/"]
+)
 def test_an_address_that_is_none_is_refused_without_its_password(url):
     with pytest.raises(VideoError, match=r"^rtsp://(me)?:\*\*\*@\[gate.* cannot be read as a video"):
         open_source(url)

@@ -311,7 +311,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             for item in counting.frames(images=job.overlay is not None):
                 write(item.row)
                 for away_s, back_s in counting.absences[n_told:]:
-                    watcher.returned(job, back_s - away_s, start_time + timedelta(seconds=back_s))
+                    watcher.returned(job.label, back_s - away_s, start_time + timedelta(seconds=back_s))
                     n_told += 1
                 if job.overlay is not None:
                     roi = as_seen(counting.scene.roi, item.moved)

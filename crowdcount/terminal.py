@@ -83,8 +83,8 @@ class Terminal:
         if not counting.is_models_scene:
             self.say(f"  {OTHER_SCENE}")
 
-    def returned(self, job: "CountJob", away_s: float, at: "datetime") -> None:
-        self.say(f"{job.label}: broke off, and is back at {at:%Y-%m-%d %H:%M:%S} after {clock(away_s)}")
+    def returned(self, label: str, away_s: float, at: "datetime") -> None:
+        self.say(f"{label}: broke off, and is back at {at:%Y-%m-%d %H:%M:%S} after {clock(away_s)}")
 
     def finished(self, job: "CountJob", summary: CountSummary) -> None:
         self.say(f"{job.label}: {plural(summary.frames, 'frame')}, {describe_counts(summary)}")

@@ -29,7 +29,7 @@ class Watcher(Protocol):
     def started(self, counting: "Counting") -> None:
         """The counting of a source is about to start."""
 
-    def returned(self, job: "CountJob", away_s: float, at: "datetime") -> None:
+    def returned(self, label: str, away_s: float, at: "datetime") -> None:
         """A camera or stream that had broken off so long ago sends frames again, at a wall-clock time."""
 
     def finished(self, job: "CountJob", summary: "CountSummary") -> None:

@@ -76,6 +76,8 @@ class Measuring:
         See `CounterModel`.
     opened : datetime or None
         Of a camera or stream, see `SourceInfo`.
+    absences : sequence of (float, float)
+        From when to when, seconds, a camera or stream has broken off so far.
     start_time : datetime or None
         Wall-clock time of 0 s, where it is known: when a camera or stream was opened, or as a table of counts
         tells it.
@@ -97,6 +99,7 @@ class Measuring:
     rate: float | None = None
     person_height: float | None = None
     opened: datetime | None = None
+    absences: Sequence[tuple[float, float]] = ()
     start_time: datetime | None = None
     view: Callable[[], EmptyScene | None] = lambda: None
     step: int = 1
@@ -187,6 +190,7 @@ def open_measuring(
             rate=rate,
             person_height=pipeline.person_height,
             opened=opened.info.opened,
+            absences=opened.absences,
             start_time=opened.info.opened,
             view=lambda: pipeline.view,
             step=step,

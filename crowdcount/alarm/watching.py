@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from features.background import MIN_LEARNING_FRAMES
@@ -162,6 +162,7 @@ def watch(
     values: list[tuple[float, float]] | None = None,
     plot: Path | None = None,
     show: Show = show_nothing,
+    returned: Callable[[str, float, datetime], None] = lambda *_: None,
     **options,
 ) -> AlarmSummary:
     """Watch footage, or a table of features, with an alarm and write its events.
@@ -188,6 +189,8 @@ def watch(
         Picture to draw of these, and of when the alarm was raised, over time; see `plotted`.
     show : callable
         As for `train_alarm`.
+    returned : callable
+        Is told that a live source is back which broke off, see `crowdcount.watcher.Watcher`.
 
     Raises
     ------
@@ -227,13 +230,17 @@ def watch(
                     write(event)
                     summary.events.append(event)
 
-            last, came_at = None, math.inf
+            last, came_at, n_told = None, math.inf, 0
             for frame in measuring.frames():
                 if frame is None:  # nothing comes
                     if last is not None:
                         tell(sight.wait(last.index, last.time_s + time.monotonic() - came_at))
                     continue
                 last, came_at = frame, time.monotonic()
+                for away_s, back_s in measuring.absences[n_told:]:
+                    at = summary.start_time + timedelta(seconds=back_s)
+                    returned(source_label(source), back_s - away_s, at)
+                    n_told += 1
                 value = math.nan
                 if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])
@@ -303,7 +310,7 @@ def run_alarm(
         show(f"looking at {source_label(source)}", 0, None, None)
         summary = watch(
             source, model, target, scene=scene, start_time=start_time, plot=plot and Path(plot), show=show,
-            **options,
+            returned=watcher.returned, **options,
         )  # fmt: skip
     return summary, target
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 import socket
 import time
 from contextlib import nullcontext
@@ -30,7 +31,7 @@ from crowdcount.alarm.training import (
     column_weights,
     train_alarm,
 )
-from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, alarm_summary, open_events, watch
+from crowdcount.alarm.watching import Alarm, AlarmEvent, Sight, alarm_summary, open_events, run_alarm, watch
 from crowdcount.cli import command_line
 from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.learning import cache
@@ -38,6 +39,7 @@ from crowdcount.model import load_model
 from crowdcount.overview import Overview
 from crowdcount.results import FORMATS, FrameCount, open_writer
 from crowdcount.scene import load_scene
+from crowdcount.terminal import Terminal
 from crowdcount.video import Position
 from models import BetaSVMClassifier
 from tests.crowdcount.helpers import run
@@ -1140,10 +1142,10 @@ def test_an_alarm_tells_that_it_is_blind_and_that_it_sees_again(tmp_path, table,
 
 
 def test_a_stream_that_breaks_off_leaves_the_alarm_blind(
-    clip, alarm_file, tmp_path, serving, send_live, monkeypatch
+    clip, alarm_file, tmp_path, serving, send_live, monkeypatch, capsys
 ):
     """It is too crowded for a moment before the break and for one behind it, and nobody knows of between.
-    That is told while it lasts."""
+    That is told while it lasts, and that the stream is back."""
     monkeypatch.setattr("crowdcount.alarm.watching.BLIND_AFTER_S", 1.0)
     video = cv2.VideoCapture(str(clip[0]))
     images = [video.read()[1] for _ in clip[1]]
@@ -1162,10 +1164,13 @@ def test_a_stream_that_breaks_off_leaves_the_alarm_blind(
 
     with serving(answer) as port:
         values = []
-        summary = watch(
-            f"http://127.0.0.1:{port}/", alarm_file[0], str(tmp_path / "e.csv"), margin=0.0,
+        summary, _ = run_alarm(
+            f"http://127.0.0.1:{port}/", alarm_file[0], output=str(tmp_path / "e.csv"), margin=0.0,
             raise_after_s=1.5, reconnect_s=20, timeout_s=10, end=Position(frame=20), values=values,
+            watcher=Terminal(),
         )  # fmt: skip
+    back = rf"127\.0\.0\.1-{port}: broke off, and is back at 2\d{{3}}-.* after 0:00:0[1-5]\n"
+    assert re.fullmatch(back, capsys.readouterr().err)
     *_, before, none, after = values
     assert before[1] > 0
     assert math.isnan(none[1])
@@ -1273,9 +1278,6 @@ def test_a_window_without_frames_is_refused_before_the_look_and_nothing_is_left(
 
 
 def test_two_results_of_one_name_are_refused(clip, alarm_file, tmp_path):
-    from crowdcount.alarm.watching import run_alarm
-    from crowdcount.terminal import Terminal
-
     with pytest.raises(OutputError, match="used otherwise"):
         run_alarm(
             str(clip[0]), alarm_file[0], output=str(tmp_path / "a.csv"), plot=tmp_path / "a.csv",

@@ -381,7 +381,7 @@ def make_scene(
     if output is not None:
         refuse_other_kind(output, "scene")
     if html is not None:
-        refuse_other_page(html)
+        refuse_other_page(html, "scene")
     with watcher.progress() as show, open_source(source, timeout_s=timeout_s) as opened:
         show("looking at the footage", 0, None, None)
         size_wh = opened.info.size_wh

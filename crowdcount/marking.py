@@ -85,7 +85,7 @@ def write_heads_page(
         ),
         _scripts(data, pictures, "mark.js"),
     ]
-    write_page(path, f"Mark the heads: {name}", parts, _head())
+    write_page(path, "suggest", f"Mark the heads: {name}", parts, _head())
 
 
 def write_scene_page(
@@ -151,7 +151,7 @@ def write_scene_page(
         paragraph("This page fetches nothing and sends nothing.", note=True),
         _scripts(data, pictures, "draw.js"),
     ]
-    write_page(path, f"Draw the scene: {name}", parts, _head())
+    write_page(path, "scene", f"Draw the scene: {name}", parts, _head())
 
 
 def _frames(frames: Iterable[tuple[int, float, np.ndarray]]) -> tuple[dict, list[Markup]]:

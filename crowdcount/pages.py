@@ -15,8 +15,8 @@ from .errors import OutputError
 from .storage import atomic_path, check_writable, input_errors, refuse_to_replace
 
 PAGE_SUFFIXES = (".html", ".htm")
-#: In the head of every page of ours.
-_MARK = '<meta name="generator" content="crowdcount">'
+#: In the head of every page of a command of ours.
+_MARK = '<meta name="generator" content="crowdcount {}">'
 _QUALITY = 85  # of pictures, as JPEG counts it
 _STYLE = """
 :root { color-scheme: light dark; --ink: #262626; --grey: #6b6b6b; --line: #dddddd; --ground: #ffffff; }
@@ -41,41 +41,45 @@ class Markup(str):
     """Text that is HTML already, and goes into a page as it is."""
 
 
-def page(title: str, parts: Iterable[Markup], head: str = "") -> str:
-    """A whole HTML document: the title as its heading, then the parts; `head`: HTML that its head has too."""
+def page(command: str, title: str, parts: Iterable[Markup], head: str = "") -> str:
+    """A command's whole HTML document: the title as its heading, then the parts; `head`: HTML that its head
+    has too."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_MARK}\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_MARK.format(command)}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n{head}</head>\n<body>\n"
         f"<h1>{escape(title)}</h1>\n{''.join(parts)}</body>\n</html>\n"
     )
 
 
-def write_page(path: str | Path, title: str, parts: Iterable[Markup], head: str = "") -> None:
+def write_page(
+    path: str | Path, command: str, title: str, parts: Iterable[Markup], head: str = ""
+) -> None:
     """Write a page, whole or not at all; OutputError when it cannot be written, or `refuse_other_page`."""
-    refuse_other_page(path)
-    text = page(title, parts, head).encode(errors="replace")
+    refuse_other_page(path, command)
+    text = page(command, title, parts, head).encode(errors="replace")
     with atomic_path(path) as temporary:
         temporary.write_bytes(text)
 
 
-def check_page(path: str | Path, *used: str | Path | None) -> None:
-    """OutputError where a page cannot be written, or would replace a file that is `used` otherwise, or one
-    that is no page of ours."""
+def check_page(path: str | Path, command: str, *used: str | Path | None) -> None:
+    """OutputError where a command's page cannot be written, or would replace a file that is `used` otherwise,
+    or one that is no such page."""
     refuse_to_replace(path, *used)
     check_writable(path, PAGE_SUFFIXES)
-    refuse_other_page(path)
+    refuse_other_page(path, command)
 
 
-def refuse_other_page(path: str | Path) -> None:
-    """OutputError where a page would replace one that is not of ours."""
+def refuse_other_page(path: str | Path, command: str) -> None:
+    """OutputError where a command's page would replace one that is another command's, or not of ours."""
     path = Path(path)
     if path.suffix.lower() not in PAGE_SUFFIXES or not os.path.isfile(path) or not path.stat().st_size:
         return
     with input_errors(path, OutputError), path.open("rb") as file:
         head = file.read(1000)
-    if _MARK.encode() not in head:
-        raise OutputError(f"{path} is there and is no page of crowdcount; move it, or choose another name")
+    if _MARK.format(command).encode() not in head:
+        raise OutputError(f"{path} is there and is no page of crowdcount {command}; move it, or choose "
+                          "another name")
 
 
 def section(heading: str, *parts: Markup) -> Markup:

@@ -203,7 +203,7 @@ def write_report(rows: Sequence[Row], paths: Sequence[str | Path], interval: str
     for path in paths:
         check_writable(path, SUFFIXES)
         refuse_foreign(path, COLUMNS)
-        pages.refuse_other_page(path)
+        pages.refuse_other_page(path, "report")
     for path in map(Path, paths):
         suffix = path.suffix.lower()
         if suffix == ".html":
@@ -356,7 +356,7 @@ def _write_page(rows: Sequence[Row], path: Path, interval: str) -> None:
     if len(lines) > _MOST_LINES:
         text = f"The first {_MOST_LINES} of {len(lines)} in detail; name others with --camera."
         parts.append(pages.paragraph(text, note=True))
-    pages.write_page(path, "People counted", parts)
+    pages.write_page(path, "report", "People counted", parts)
 
 
 def _overview(name: str, line: Sequence[Row]) -> list[str | float]:

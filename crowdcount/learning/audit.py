@@ -157,7 +157,7 @@ def write_audit_page(audit: Audit, dataset: Dataset, path: str | Path) -> None:
     VideoError, OutputError
     """
     shown = {} if dataset.source is None else dict(_pictures(audit, dataset))
-    write_page(path, f"Audit of the labels of {audit.name}", _parts(audit, shown))
+    write_page(path, "audit", f"Audit of the labels of {audit.name}", _parts(audit, shown))
 
 
 def _parts(audit: Audit, shown: dict[int, Markup]) -> Iterator[Markup]:

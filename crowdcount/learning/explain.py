@@ -47,7 +47,7 @@ def explain(model: CounterModel, footage: str | Path, path: str | Path) -> None:
             f"{footage} shows another view than the model was trained on; give the footage that it was "
             "trained on"
         )
-    write_page(path, "What the model compares frames with", _parts(model, prototypes, images))
+    write_page(path, "explain", "What the model compares frames with", _parts(model, prototypes, images))
 
 
 def _images(footage: str | Path, frames: np.ndarray) -> dict[int, np.ndarray]:
@@ -132,7 +132,7 @@ def explain_model(
     ModelError, VideoError, OutputError
     """
     written = f"{Path(model).stem}.explained.html" if output is None else str(output)
-    check_page(written, model, footage)
+    check_page(written, "explain", model, footage)
     with watcher.progress() as show:
         show(f"looking at {footage}", 0, None, None)
         explain(load_model(model), footage, written)

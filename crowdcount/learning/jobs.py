@@ -139,7 +139,7 @@ def audit_dataset(
         check_writable(output, (".csv",))
         refuse_foreign(output, AUDIT_COLUMNS)
     if html is not None:
-        check_page(html, *used)
+        check_page(html, "audit", *used)
     with _opened(path, scene, watcher, **labels) as (dataset, loaded_scene, show):
         audit = audit_labels(
             dataset, frames=frames, scene=loaded_scene, cache=cache, progress=_measuring(show)

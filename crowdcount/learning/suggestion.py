@@ -221,7 +221,7 @@ def suggest_frames(
     """
     written = f"{source_stem(source)}.labels.csv" if output is None and html is None else output
     if html is not None:
-        check_page(html, source, scene, output)
+        check_page(html, "suggest", source, scene, output)
     if written not in (None, "-"):
         if os.path.isfile(written):
             raise OutputError(f"{written} is there and may hold counts; move it, or choose a name with -o")

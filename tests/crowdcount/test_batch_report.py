@@ -329,7 +329,7 @@ class TestFiles:
 
     def test_no_file_is_written_where_a_page_of_somebody_else_would_go(self, out, tmp_path):
         (tmp_path / "own.html").write_text("<title>own</title>")
-        with pytest.raises(OutputError, match=r"own\.html is there and is no page of crowdcount"):
+        with pytest.raises(OutputError, match=r"own\.html is there and is no page of crowdcount report"):
             write_report(summarise(out, "hour"), [tmp_path / "a.csv", tmp_path / "own.html"], "hour")
         assert [path.name for path in tmp_path.glob("*.*")] == ["own.html"]
 

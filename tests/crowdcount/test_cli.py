@@ -1043,12 +1043,14 @@ class TestSettings:
         "explain ../model.npz ../street.avi -o",
     ],
 )
-def test_a_page_of_somebody_else_is_not_written_over(run, here, command):
-    Path("own.html").write_text("<title>own</title>")
+@pytest.mark.parametrize("head", ["<title>own</title>", '<meta name="generator" content="crowdcount x">'])
+def test_a_page_of_somebody_else_or_another_command_is_not_written_over(run, here, command, head):
+    Path("own.html").write_text(head)
     code, stdout, stderr = run(f"{command} own.html")
     assert (code, stdout) == (1, "")
-    assert "own.html is there and is no page of crowdcount; move it" in error_line(stderr)
-    assert Path("own.html").read_text() == "<title>own</title>"
+    name = command.partition(" ")[0]
+    assert f"own.html is there and is no page of crowdcount {name}; move it" in error_line(stderr)
+    assert Path("own.html").read_text() == head
 
 
 class TestProcess:

@@ -21,18 +21,18 @@ def image():
 def test_a_page_is_whole_and_fetches_nothing(image, html_reader):
     rows = [[1, picture(image, "e")]]
     parts = [section("A", paragraph("b"), table(["c", "d"], rows)), picture(b"<svg/>", "f")]
-    read = html_reader(page("Title", parts))
+    read = html_reader(page("audit", "Title", parts))
     assert [tag for tag, _ in read.elements[:2]] == ["html", "head"]
     assert {"h1", "h2", "p", "table", "th", "td", "img"} <= {tag for tag, _ in read.elements}
     assert not {"script", "link", "iframe"} & {tag for tag, _ in read.elements}
     assert all(attributes["src"].startswith("data:image/") for attributes in read.all("img"))
     assert "prefers-color-scheme: dark" in "".join(read.texts)
-    assert not re.search(r"https?://|@import|url\(", page("Title", parts))
+    assert not re.search(r"https?://|@import|url\(", page("audit", "Title", parts))
 
 
 def test_all_text_is_escaped(image, html_reader):
     parts = [section(EVIL, paragraph(EVIL), table([EVIL], [[EVIL]])), picture(image, EVIL)]
-    text = page(EVIL, parts)
+    text = page("audit", EVIL, parts)
     read = html_reader(text)
     assert "<script" not in text
     assert "".join(read.texts).count(EVIL) == 6  # title, heading, section, paragraph, header, cell
@@ -55,21 +55,24 @@ def test_pictures_are_reduced_to_a_width_and_never_enlarged(image):
         assert cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR).shape[:2] == expected
 
 
-def test_a_page_takes_the_place_of_one_of_ours_alone(tmp_path):
+def test_a_page_takes_the_place_of_one_of_its_command_alone(tmp_path):
     path = tmp_path / "a.html"
     path.touch()
     for title in "ab":
-        write_page(path, title, [])
+        write_page(path, "audit", title, [])
         assert f"<h1>{title}</h1>" in path.read_text()
+    with pytest.raises(OutputError, match="is there and is no page of crowdcount suggest; move it, or"):
+        write_page(path, "suggest", "c", [])
+    assert "<h1>b</h1>" in path.read_text()
     path.write_text("<!DOCTYPE html><title>somebody else's</title>")
-    with pytest.raises(OutputError, match="is there and is no page of crowdcount; move it, or"):
-        write_page(path, "c", [])
+    with pytest.raises(OutputError, match="is there and is no page of crowdcount audit; move it, or"):
+        write_page(path, "audit", "c", [])
     assert "somebody" in path.read_text()
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, html_reader):
-    write_page(tmp_path / "a.html", "a \udcff", [paragraph("b")])
+    write_page(tmp_path / "a.html", "audit", "a \udcff", [paragraph("b")])
     assert html_reader((tmp_path / "a.html").read_text(encoding="utf-8")).all("p")
     with pytest.raises(OutputError, match="does not exist"):
-        write_page(tmp_path / "missing" / "a.html", "a", [])
+        write_page(tmp_path / "missing" / "a.html", "audit", "a", [])
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]

@@ -321,7 +321,8 @@ def _fits(label: str, patterns: Iterable[str]) -> bool:
 
 def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Paths of a list: relative ones begin at its folder."""
-    text = content.decode("utf-8-sig", errors="surrogateescape")
+    is_utf16 = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # as PowerShell's > writes
+    text = content.decode(*("utf-16", "replace") if is_utf16 else ("utf-8-sig", "surrogateescape"))
     if "\0" in text:  # names as they are, as find and printf write them, be they text or not
         lines = text.split("\0")
     else:
@@ -329,7 +330,7 @@ def _listed(content: bytes, name: str, folder: Path) -> Iterator[tuple[str, str]
         lines = [line for line in stripped if not line.startswith("#") or os.path.exists(folder / line)]
     lines = [line for line in lines if line.strip()]
     is_of_names = "\0" in text and any(os.path.isfile(folder / line) for line in lines)
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or not (is_utf8(text) or is_of_names):
+    if (is_utf16 and "\ufffd" in text) or not (is_utf8(text) or is_of_names):
         raise BatchError(f"{name} is no list of videos: it is not text; give a folder, a video or a list")
     for line in lines:
         yield str(folder / line), line.replace(os.sep, "/")

@@ -147,8 +147,9 @@ class TestInputs:
             (video,) = plan_videos([f"/dev/fd/{reading}"])
         assert video.path == str(archive / "gate/2024-05-01/10.mp4")
 
-    def test_a_list_of_a_windows_editor_has_a_mark_before_its_first_path(self, archive):
-        (archive / "some.txt").write_bytes("\ufeffgate/2024-05-01/10.mp4\r\n".encode())
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+    def test_a_list_of_a_windows_editor_or_shell_has_a_mark_before_its_first_path(self, archive, encoding):
+        (archive / "some.txt").write_bytes("\ufeffgate/2024-05-01/10.mp4\r\n".encode(encoding))
         assert labels(plan_videos([str(archive / "some.txt")])) == ["gate/2024-05-01/10.mp4"]
 
     def test_listed_names_may_begin_like_a_comment_or_hold_any_space(self, archive):
@@ -175,7 +176,7 @@ class TestInputs:
         with pytest.raises(BatchError, match=r"no video in .*expected files named"):
             plan_videos([str(archive / "gate")], include=["*.mov"])
         utf16 = "gate/2024-05-01/10.mp4\n".encode("utf-16")
-        for content in (b"\xff\xfe", b"\xff\x00.\x00", utf16, b"caf\xe9.mp4\n10.mp4\n"):
+        for content in (utf16[:-1], utf16 + b"\x00\xd8", b"\xff\x00.\x00", b"caf\xe9.mp4\n10.mp4\n"):
             (archive / "list").write_bytes(content)
             with pytest.raises(BatchError, match="is no list of videos: it is not text"):
                 plan_videos([str(archive / "list")])

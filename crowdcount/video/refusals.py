@@ -19,11 +19,16 @@ _PATIENCE_S = 5.0
 def refusal(url: str, timeout_s: float) -> tuple[str, str] | None:
     """What is wrong with a stream that cannot be opened, and what to check; None where that does not show.
 
-    Neither holds a part of the address: its password may have been taken for the host.
+    Neither holds a part of the address: its password may have been taken for the host. Behind a proxy nothing
+    shows: it reaches what cannot be reached from here.
     """
+    from urllib.request import getproxies, proxy_bypass  # take time to load
+
     try:
         address = urlsplit(url)
         place = address.hostname or "", address.port or _PORTS[address.scheme]
+        if address.scheme in getproxies() and not proxy_bypass(place[0]):
+            return None
         connection = socket.create_connection(place, min(timeout_s, _PATIENCE_S))
     except (KeyError, ValueError):
         return None

@@ -45,6 +45,18 @@ def test_a_host_that_is_not_found(scheme):
         open_source(f"{scheme}://me:secret@gate.invalid/live")
 
 
+def test_nothing_is_told_of_a_host_that_only_a_proxy_may_know(serving, monkeypatch):
+    def refuse(connection):
+        connection.recv(65536)
+        connection.sendall(b"HTTP/1.0 404 Not Found\r\n\r\n")
+        connection.shutdown(socket.SHUT_RDWR)
+
+    with serving(refuse) as port:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+        with pytest.raises(VideoError, match=r"gate\.invalid/live cannot be read as a video"):
+            open_source("http://gate.invalid/live")
+
+
 @pytest.mark.parametrize("scheme", ["rtsp", "http"])
 @pytest.mark.parametrize(
     ("status", "advice"),

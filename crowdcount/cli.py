@@ -36,7 +36,7 @@ def run() -> None:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        from .results import lost_output
+        from .output import lost_output
 
         complain(lost_output(error))  # of --help or --version: what we write ourselves is guarded
         sys.exit(FAILED)

@@ -18,21 +18,11 @@ from models.losses import usual_threshold
 
 from .errors import DatasetError
 from .plots import PLOT_SUFFIXES, plot_forecast
-from .results import (
-    COUNTS,
-    MEANINGLESS,
-    count_cell,
-    format_of,
-    is_meaningless,
-    open_rows,
-    plural,
-    read_counts,
-    read_start_time,
-    time_cells,
-    time_columns,
-)
+from .results import COUNTS, MEANINGLESS, is_meaningless, read_counts, read_start_time
+from .rows import count_cell, format_of, open_rows, time_cells, time_columns
 from .storage import check_writable, refuse_foreign, refuse_to_replace
 from .watcher import Show, Watcher, show_nothing
+from .wording import plural
 
 #: Without this many whole periods there is nothing to learn from and to test on.
 MIN_PERIODS = 4

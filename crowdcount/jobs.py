@@ -23,7 +23,8 @@ from .overview import estimated_scene
 from .pages import PAGE_SUFFIXES, refuse_other_page
 from .plots import PLOT_SUFFIXES, DrawnCounts, plot_counts, plotted
 from .profile import PROFILE_COLUMNS, PROFILE_SUFFIXES, open_profiles
-from .results import COLUMNS, CountSummary, check_format, format_of, open_writer
+from .results import COLUMNS, CountSummary, open_writer
+from .rows import check_format, format_of
 from .scene import SCENE_SUFFIXES, Axis, Polygon, Scene, draw_scene, import_scene, load_scene, scene_from
 from .storage import (
     check_writable,

@@ -12,8 +12,9 @@ import cv2
 import numpy as np
 
 from .errors import OutputError
-from .results import FrameCount, clock
+from .results import FrameCount
 from .storage import WholeWrites, is_utf8, name_error, output_error, partial_path
+from .wording import clock
 
 if TYPE_CHECKING:
     from .profile import Profile

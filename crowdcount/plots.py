@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from .errors import CrowdCountError, VideoError, one_line
-from .results import COUNTS, DIRECTIONS, CountSummary, FrameCount, clock
+from .results import COUNTS, DIRECTIONS, CountSummary, FrameCount
 from .storage import atomic_path, check_writable, output_errors, partial_name, set_aside
+from .wording import clock
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

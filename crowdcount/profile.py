@@ -10,7 +10,8 @@ import numpy as np
 
 from features.perspective import heights_by_end
 
-from .results import FORMATS, FrameCount, count_cell, open_rows, time_cells, time_columns
+from .results import FrameCount
+from .rows import FORMATS, count_cell, open_rows, time_cells, time_columns
 from .scene import Scene
 
 #: Bands of equal ground into which the depth is divided.

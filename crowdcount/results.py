@@ -1,47 +1,31 @@
 """Counts per frame, and the files they are written to and read from."""
 
-import csv
-import io
 import json
 import math
-import os
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 from pathlib import Path
 
-from .errors import DatasetError, OutputError, one_line
-from .storage import WholeWrites, input_errors, output_error, output_errors, partial_path
+from .errors import DatasetError
+from .rows import ROWS_PER_GROUP, count_cell, import_parquet, open_rows, time_cells, time_columns
+from .storage import input_errors
 from .tables import csv_rows
+from .wording import clock, to_the_second
 
 #: A count and its interval.
 COUNTS = ("count", "low", "high")
 COLUMNS = ("frame", "time_s", *COUNTS, "flags")
 DIRECTIONS = ("right", "left")
-FORMATS = ("csv", "jsonl", "parquet")
 #: Flags of frames whose counts are not to be relied on: means and peaks do without them where they can.
 UNRELIABLE = ("learning", "light_change", "camera_moved", "noisy", "blank", "frozen")
 #: Those of them whose counts say nothing of who is there.
 MEANINGLESS = ("learning", "blank", "frozen")
-#: What is told of counts by a model of one camera in another region, or with other person heights.
-OTHER_SCENE = (
-    "the region or the person heights are not those in which the model learnt, and what it tells is not to "
-    "be relied on: leave --scene out, or train with it"
-)
 #: Where fewer of the frames are reliable, it is told how many means and peaks are of.
 MOST_RELIABLE = 0.9
-#: Type of a column's values; a time like them where it holds times.
-Column = type[int] | type[float] | type[str] | datetime
-#: Of Parquet files: what is held in memory until it is written.
-ROWS_PER_GROUP = 1000
-_STANDARD_OUTPUT = "the standard output"
-#: What to do where rows of counts were to be written, and pyarrow is missing.
-_WITHOUT_PYARROW = "pip install pyarrow, or choose csv or jsonl"
-_TIME_DECIMALS, _COUNT_DECIMALS = 6, 4
 #: No count of people and no place in pixels is larger: the sum of their squares is a number.
 LARGEST = 1e9
 #: Letters of a wrong row that are repeated.
@@ -167,52 +151,20 @@ class CountSummary:
         return 0 < self.n_reliable < MOST_RELIABLE * self.frames
 
 
-class RowWriter:
-    """Where rows go; made by `open_rows`. `rows`: number of rows written."""
-
-    def __init__(self, sink, destination: str):
-        self.rows = 0
-        self._sink = sink
-        self._destination = destination
-
-    def write(self, cells: dict) -> None:
-        """Append one row, its cells in the order of the columns, None for an empty one.
-
-        It is in the file when this returns (parquet: every 1,000 rows).
-
-        Raises
-        ------
-        OutputError
-            When it cannot be written (full disk, closed pipe); the rows before it stay readable.
-        """
-        with output_errors(self._destination):
-            self._sink.write(cells)
-        self.rows += 1
-
-    def close(self) -> None:
-        """Write what is held back; called by `open_rows`."""
-        with output_errors(self._destination):
-            self._sink.close()
-
-
 @contextmanager
 def open_writer(
     target: str | Path, format: str, start_time: datetime | None = None, directions: bool = False
 ) -> Iterator[Callable[[FrameCount], None]]:
-    """Open a file, or the standard output for "-", for rows of counts; gives what writes one.
-
-    Everything is checked here, before the first row. Rows go to `<stem>.partial<suffix>` beside the file,
-    which takes its final name when the body succeeds; when the body fails or is interrupted, the partial file
-    is closed properly and stays, readable by `read_counts` (removed when no row was written).
+    """Open a file, or the standard output for "-", for rows of counts, as `open_rows` does; gives what writes
+    one. The partial file of a body that fails can be read by `read_counts`.
 
     Times are rounded to 1e-6 s, counts to 1e-4. Columns are `frame,time_s,count,low,high,flags`; flags are
     joined by ";" (a list in jsonl); NaN becomes an empty cell (null in jsonl and parquet).
 
     Parameters
     ----------
-    target : str or Path
-        File to write, or "-".
-    format : "csv", "jsonl" or "parquet"
+    target, format
+        As for `open_rows`.
     start_time : datetime, optional
         Wall-clock time of `time_s` = 0; adds the column `time` (ISO 8601 to the millisecond; a timestamp in
         parquet) after `time_s`.
@@ -222,75 +174,12 @@ def open_writer(
     Raises
     ------
     OutputError
-        When the target cannot be written, is a terminal for parquet, or pyarrow is missing for parquet.
+        As for `open_rows`.
     """
     names = (*COUNTS, *(DIRECTIONS if directions else ()))
     columns = {"frame": int, **time_columns(start_time), **dict.fromkeys(names, float), "flags": str}
     with open_rows(target, format, columns) as rows:
         yield lambda row: rows.write(row_cells(row, start_time))
-
-
-@contextmanager
-def open_rows(target: str | Path, format: str, columns: Mapping[str, Column]) -> Iterator[RowWriter]:
-    """Open a file, or the standard output for "-", for rows of any columns, as `open_writer` does for counts.
-
-    Parameters
-    ----------
-    target, format
-        As for `open_writer`.
-    columns : dict of str to type
-        Names of the columns, in order, with int, float or str; for a column of times a datetime like them.
-
-    Raises
-    ------
-    OutputError
-        As for `open_writer`.
-    """
-    if format not in FORMATS:
-        raise ValueError(f"expected a format among {FORMATS}, not {format!r}")
-    make_sink = {"csv": _CsvSink, "jsonl": _JsonLinesSink, "parquet": _ParquetSink}[format]
-    check_format(target, format)
-    if str(target) == "-":
-        writer = RowWriter(make_sink(_StandardOutput(), columns), _STANDARD_OUTPUT)
-        with _closing(writer):
-            yield writer
-        return
-    with partial_path(target) as partial:
-        with output_errors(target):
-            file = WholeWrites(partial, "wb")
-        with file:
-            writer = RowWriter(make_sink(file, columns), str(target))
-            with _closing(writer):
-                yield writer
-
-
-def check_format(target: str | Path, format: str) -> None:
-    """OutputError when rows could not be written in a format: without pyarrow, or parquet to a terminal."""
-    if format == "parquet":
-        import_parquet(_WITHOUT_PYARROW)
-        if str(target) == "-" and is_terminal_output():
-            raise OutputError("parquet is not for a terminal: redirect the output, or choose csv or jsonl")
-
-
-@contextmanager
-def _closing(writer: RowWriter) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        if writer.rows:
-            with suppress(OutputError):  # the first error is the one to tell
-                writer.close()
-        raise
-    writer.close()
-
-
-def format_of(target: str | Path, advice: str = "") -> str:
-    """The format of `FORMATS` that a file's name tells, CSV for "-"; OutputError, with advice, for none."""
-    format = "csv" if str(target) == "-" else Path(target).suffix[1:].lower()
-    if format not in FORMATS:
-        known = " or ".join(f".{name}" for name in FORMATS)
-        raise OutputError(f"cannot write {target}: expected a name ending in {known}{advice}")
-    return format
 
 
 def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
@@ -301,212 +190,6 @@ def row_cells(row: FrameCount, start_time: datetime | None) -> dict:
         if value is not None:
             cells[name] = count_cell(value)
     return cells | {"flags": list(row.flags)}
-
-
-def time_columns(start_time: datetime | None) -> dict[str, Column]:
-    """The columns of `time_cells`."""
-    return {"time_s": float} | ({} if start_time is None else {"time": start_time})
-
-
-def time_cells(time_s: float, start_time: datetime | None) -> dict:
-    """`time_s` and, where the start is known, `time`; DatasetError when that is after the year 9999."""
-    cells = {"time_s": round(float(time_s), _TIME_DECIMALS)}
-    if start_time is not None:
-        try:
-            cells["time"] = start_time + timedelta(seconds=float(time_s))
-        except OverflowError:
-            raise DatasetError(f"expected times up to the year 9999, found {time_s:g} s after {start_time}; "
-                               "correct the start time or the rate") from None
-    return cells
-
-
-def clock(seconds: float, decimals: int = 0) -> str:
-    """Time since the start as h:mm:ss.
-
-    >>> clock(3725.26, 1), clock(3599.6), clock(-90)
-    ('1:02:05.3', '1:00:00', '-0:01:30')
-    """
-    ticks = round(seconds * 10**decimals)
-    whole, part = divmod(abs(ticks), 10**decimals)
-    text = f"{'-' * (ticks < 0)}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-    return f"{text}.{part:0{decimals}}" if decimals else text
-
-
-def to_the_second(time: datetime) -> str:
-    """A time of day, rounded as `clock` rounds.
-
-    >>> to_the_second(datetime(2024, 5, 1, 8, 0, 3, 700_000))
-    '2024-05-01 08:00:04'
-    """
-    return (time + timedelta(seconds=0.5)).isoformat(sep=" ", timespec="seconds")
-
-
-def plural(count: int, what: str) -> str:
-    """
-    >>> plural(1, "video"), plural(2, "video")
-    ('1 video', '2 videos')
-    """
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def flagged(flags: Mapping[str, int]) -> str:
-    """How many frames carry each flag, on one line."""
-    return f"  frames flagged: {', '.join(f'{flag} {number}' for flag, number in sorted(flags.items()))}"
-
-
-def count_cell(value: float) -> float | None:
-    """A number of people rounded to 1e-4; None when it is not finite."""
-    return round(float(value), _COUNT_DECIMALS) if math.isfinite(value) else None
-
-
-def is_terminal_output() -> bool:
-    """Whether the standard output is a terminal."""
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
-class _StandardOutput:
-    """The bytes of the standard output, passed on at once."""
-
-    closed = False
-
-    def __init__(self):
-        if sys.stdout is None:
-            raise OutputError(f"cannot write {_STANDARD_OUTPUT}: it is closed; give a file with -o")
-        sys.stdout.flush()
-        self._stream = sys.stdout.buffer
-
-    def write(self, data) -> int:
-        try:
-            written = self._stream.write(data)
-            self._stream.flush()
-        except OSError:
-            _discard(self._stream)
-            raise
-        return written
-
-    def reserve(self, size: int) -> None:
-        """There is nothing to reserve."""
-
-    def flush(self) -> None:
-        """Nothing is ever held back."""
-
-
-def print_result(text: str) -> None:
-    """Write a line of text to the standard output; OutputError when that fails."""
-    with output_errors(_STANDARD_OUTPUT):
-        _StandardOutput().write(f"{text}\n".encode(errors="backslashreplace"))
-
-
-def lost_output(error: OSError) -> OutputError:
-    """Give up the standard output, to which others print, where that raised an error."""
-    _discard(sys.stdout)
-    return output_error(_STANDARD_OUTPUT, error)
-
-
-def print_note(line: str) -> None:
-    """Write a text to the standard error, as one line whatever names of files are in it; where that fails, as
-    on a full disk, the work goes on."""
-    if sys.stderr is None:
-        return
-    try:
-        print(one_line(line), file=sys.stderr, flush=True)
-    except OSError:
-        _discard(sys.stderr)
-
-
-def _discard(stream) -> None:
-    """Let what remains in a stream's buffer, and what follows, go nowhere: it would raise once more when the
-    interpreter ends."""
-    with suppress(OSError), open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), stream.fileno())
-
-
-class _CsvSink:
-    def __init__(self, file, columns: Mapping[str, Column]):
-        self._file = file
-        self._header = ",".join(columns) + "\n"
-
-    def write(self, cells: dict) -> None:
-        line = io.StringIO(newline="")
-        csv.writer(line, lineterminator="\n").writerow((joined(cells) | _iso_time(cells)).values())
-        self._file.write((self._header + line.getvalue()).encode())
-        self._header = ""
-
-    def close(self) -> None:
-        self._file.write(self._header.encode())
-
-
-class _JsonLinesSink:
-    def __init__(self, file, columns: Mapping[str, Column]):
-        self._file = file
-
-    def write(self, cells: dict) -> None:
-        self._file.write((json.dumps(cells | _iso_time(cells), allow_nan=False) + "\n").encode())
-
-    def close(self) -> None:
-        """Every row is in the file already."""
-
-
-class _ParquetSink:
-    """Row groups of 1,000 rows, and the footer without which none of them can be read.
-
-    Before a group is written, the disk space for it and for the footer is taken, so that a full disk costs
-    the rows of that group and not the file.
-    """
-
-    def __init__(self, file, columns: Mapping[str, Column]):
-        arrow, self._parquet = import_parquet(_WITHOUT_PYARROW)
-        self._arrow = arrow
-        kinds = {int: arrow.int64(), float: arrow.float64(), str: arrow.string()}
-        self._schema = arrow.schema({
-            name: arrow.scalar(kind).type if isinstance(kind, datetime) else kinds[kind]
-            for name, kind in columns.items()
-        })
-        self._file = file
-        self._rows = []
-        self._groups = 0
-        self._writer = None
-
-    def write(self, cells: dict) -> None:
-        self._rows.append(joined(cells))
-        if len(self._rows) == ROWS_PER_GROUP:
-            self._write_group()
-
-    def close(self) -> None:
-        try:
-            if self._rows or self._writer is None:
-                self._write_group()
-        finally:
-            if self._writer is not None:
-                self._writer.close()
-
-    def _write_group(self) -> None:
-        table = self._arrow.Table.from_pylist(self._rows, self._schema)
-        self._rows = []
-        self._groups += 1
-        self._file.reserve(8192 + 2 * table.nbytes + 2048 * self._groups)
-        if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(self._file, self._schema)
-        self._writer.write_table(table)
-
-
-def import_parquet(cure: str = "pip install pyarrow"):
-    """The modules pyarrow and pyarrow.parquet; OutputError saying what to do when they are missing."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise OutputError(f"parquet files need pyarrow: {cure}") from None
-    return pyarrow, pyarrow.parquet
-
-
-def joined(cells: dict) -> dict:
-    """The cells, lists as texts."""
-    return {name: ";".join(cell) if isinstance(cell, list) else cell for name, cell in cells.items()}
-
-
-def _iso_time(cells: dict) -> dict:
-    return {"time": cells["time"].isoformat(timespec="milliseconds")} if "time" in cells else {}
 
 
 def read_counts(path: str | Path) -> list[FrameCount]:

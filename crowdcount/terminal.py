@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .results import OTHER_SCENE, CountSummary, clock, flagged, plural, print_note
+from .output import print_note
+from .results import CountSummary
 from .watcher import Show, show_nothing
+from .wording import OTHER_SCENE, clock, flagged, plural
 
 if TYPE_CHECKING:  # take time to load, and not every job needs them
     from datetime import datetime

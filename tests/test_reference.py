@@ -10,7 +10,8 @@ import pytest
 from crowdcount.arrays import load_arrays
 from crowdcount.model import CounterModel
 from crowdcount.pipeline import ALL_QUANTITIES, ANY_SCENE_QUANTITIES, GRIDS
-from crowdcount.results import COLUMNS, FORMATS, UNRELIABLE
+from crowdcount.results import COLUMNS, UNRELIABLE
+from crowdcount.rows import FORMATS
 from crowdcount.scene import Scene, load_scene, scene_from
 from features.schema import VIEWS
 from models import CountRegressor, HuberLossRegressor

@@ -18,10 +18,10 @@ from ..learning import MIN_LABELS, N_BLOCKS
 from ..learning.cache import kept
 from ..learning.grids import grid_weights
 from ..model import CounterModel, check_model_file
-from ..results import plural
 from ..scene import load_scene, view_arrays, view_of
 from ..video import spread
 from ..watcher import Show, Watcher, show_nothing
+from ..wording import plural
 from .calls import Calls, assign_calls, read_calls
 from .measuring import KIND, Measuring, open_measuring
 

@@ -15,11 +15,12 @@ from ..errors import ModelError
 from ..jobs import never_ends, source_label, source_stem
 from ..model import load_model
 from ..plots import PLOT_SUFFIXES, plot_alarm, plotted
-from ..results import OTHER_SCENE, flagged, open_rows, plural, time_cells, time_columns
+from ..rows import open_rows, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
 from ..video import refuse_among_images
 from ..watcher import Show, Watcher, show_nothing
+from ..wording import OTHER_SCENE, flagged, plural
 from .measuring import KIND, is_table, open_measuring
 
 #: So many seconds without a frame that can be judged are an event, or more where learning a change of light

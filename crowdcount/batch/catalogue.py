@@ -22,7 +22,7 @@ from typing import Self
 from urllib.parse import quote
 
 from ..errors import BatchError
-from ..results import import_parquet
+from ..rows import import_parquet
 from ..storage import WholeWrites, input_errors, lock, output_errors
 
 _NAME = re.compile(r"(.*)-([0-9a-f]{16})-([0-9a-f]{8})\.parquet", re.DOTALL)

@@ -6,8 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from ..errors import one_line
-from ..results import clock, plural, print_note
+from ..output import print_note
 from ..terminal import progress_bars
+from ..wording import clock, plural
 from .plan import Video
 from .run import DONE_BEFORE, BatchSummary
 

@@ -13,8 +13,10 @@ from urllib.parse import unquote
 from .. import pages
 from ..errors import BatchError, OutputError, one_line
 from ..plots import BLUE, DPI, GREY, as_svg, dots, label_time, legend_above, new_figure, strip_frame
-from ..results import UNRELIABLE, clock, import_parquet, open_rows, plural, to_the_second
+from ..results import UNRELIABLE
+from ..rows import import_parquet, open_rows
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
+from ..wording import clock, plural, to_the_second
 from .catalogue import NO_DATE, describe, results
 
 if TYPE_CHECKING:

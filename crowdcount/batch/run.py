@@ -14,10 +14,11 @@ from typing import Protocol
 
 from ..errors import BatchError, OutputError
 from ..model import load_model
-from ..results import import_parquet, plural
+from ..rows import import_parquet
 from ..scene import load_scene
 from ..stretches import WARM_UP_S
 from ..video import Landmark
+from ..wording import plural
 from . import work
 from .catalogue import Catalogue, settings_digest
 from .engines import Engine, Finished, Progress

@@ -20,7 +20,8 @@ from ..counting import choose_scene, is_short, make_pipeline, open_counting
 from ..errors import BatchError, SceneError, VideoError
 from ..model import CounterModel, default_model, load_model
 from ..overview import Learning, Overview
-from ..results import COUNTS, ROWS_PER_GROUP, FrameCount, import_parquet, joined, row_cells
+from ..results import COUNTS, FrameCount, row_cells
+from ..rows import ROWS_PER_GROUP, import_parquet, joined
 from ..scene import Scene, load_scene
 from ..storage import atomic_path, input_errors
 from ..video import DEFAULT_FPS, Landmark, VideoSource, open_source

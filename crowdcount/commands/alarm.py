@@ -59,7 +59,7 @@ def train(source: str, labels: str, model: str, json: bool, quiet: bool, **optio
     unknown.
     """
     from ..alarm.training import alarm_report, train_alarm_model
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     training = train_alarm_model(source, model, labels, watcher=Terminal(quiet), **options)
@@ -103,7 +103,7 @@ def run(
     SOURCE is as for `crowdcount count`, live ones too, or a table of features.
     """
     from ..alarm.watching import alarm_summary, run_alarm
-    from ..results import is_terminal_output
+    from ..output import is_terminal_output
     from ..terminal import Terminal
 
     options = by_footage(options)

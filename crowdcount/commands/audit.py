@@ -19,7 +19,7 @@ def audit(dataset: str, output: str | None, html: str | None, json: bool, quiet:
     """
     from ..learning.jobs import audit_dataset
     from ..learning.reports import audit_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     if json and output == "-":

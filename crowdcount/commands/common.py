@@ -18,7 +18,7 @@ _LARGEST = 1e9
 
 def complain(error: BaseException | str, label: str = "") -> None:
     """Print an error as one line on the standard error, with what it is about unless it says so."""
-    from ..results import print_note
+    from ..output import print_note
 
     notes = getattr(error, "__notes__", [])
     about = "" if label in str(error) else f"{label}: "

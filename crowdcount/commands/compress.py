@@ -46,7 +46,7 @@ def compress(model: str, output: str | None, json: bool, quiet: bool, **options)
     """
     from ..learning.compression import compress_model
     from ..learning.reports import compression_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     found, written = compress_model(model, output, watcher=Terminal(quiet), **options)

@@ -87,7 +87,7 @@ def count(
     counted is kept).
     """
     from ..jobs import count_sources, plan_counting
-    from ..results import is_terminal_output
+    from ..output import is_terminal_output
     from ..terminal import Terminal
 
     if len(sources) > 1 and options["start_time"] is not None:

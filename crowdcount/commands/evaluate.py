@@ -18,7 +18,7 @@ def evaluate(dataset: str, model: str | None, json: bool, quiet: bool, **options
     """
     from ..learning.jobs import evaluate_model
     from ..learning.reports import evaluation_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     evaluation = evaluate_model(dataset, model, watcher=Terminal(quiet), **options)

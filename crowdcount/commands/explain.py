@@ -17,7 +17,7 @@ def explain(model: str, footage: str, output: str | None, quiet: bool) -> None:
     of a data set. Writes one HTML page with the training frames that each prototype is like.
     """
     from ..learning.explain import explain_model
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     print_result(f"written: {explain_model(model, footage, output, watcher=Terminal(quiet))}")

@@ -40,7 +40,7 @@ def forecast(counts: tuple[str, ...], json: bool, quiet: bool, **options) -> Non
     a Sunday on which a shop is closed, are passed over.
     """
     from ..forecast import forecast_files, forecast_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     if json and options["output"] == "-":

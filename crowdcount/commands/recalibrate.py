@@ -20,7 +20,7 @@ def recalibrate(model: str, dataset: str, output: str | None, json: bool, quiet:
     """
     from ..learning.jobs import recalibrate_model
     from ..learning.reports import recalibration_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     found, written = recalibrate_model(model, dataset, output, watcher=Terminal(quiet), **options)

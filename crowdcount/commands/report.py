@@ -31,7 +31,8 @@ def report(results: str, interval: str, camera: tuple, since, until, output: tup
     share of frames that carry a flag. Printed as a table, unless files are named.
     """
     from ..batch.report import n_undated, summarise, text_table, write_report
-    from ..results import plural, print_note, print_result
+    from ..output import print_note, print_result
+    from ..wording import plural
 
     rows = summarise(results, interval, cameras=camera, since=since, until=until)
     write_report(rows, output, interval)

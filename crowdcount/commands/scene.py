@@ -61,7 +61,7 @@ def scene(
     the region is the whole frame, and the perspective is estimated from the people who move in the footage.
     """
     from ..jobs import make_scene
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     imported = options["import"]

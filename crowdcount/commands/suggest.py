@@ -33,8 +33,9 @@ def suggest(source: str, output: str | None, html: str | None, quiet: bool, **op
     --counts` learns more than from as many evenly spaced ones.
     """
     from ..learning.suggestion import suggest_frames, teaches_a_model
-    from ..results import plural, print_result
+    from ..output import print_result
     from ..terminal import Terminal
+    from ..wording import plural
 
     found, written = suggest_frames(source, output, html=html, watcher=Terminal(quiet), **options)
     frames = plural(len(found), "frame")

@@ -48,7 +48,7 @@ def train(datasets: tuple[str, ...], model: str, json: bool, quiet: bool, **opti
     """
     from ..learning.jobs import train_model
     from ..learning.reports import training_report
-    from ..results import print_result
+    from ..output import print_result
     from ..terminal import Terminal
 
     if options["kernel"] == "rbf" and options["regressor"] != "hlr":

@@ -12,7 +12,7 @@ from features.camera import as_seen
 from ..overlay import draw_annotations
 from ..pages import Markup, paragraph, picture, section, table, write_page
 from ..plots import plot_labels
-from ..results import count_cell, open_rows
+from ..rows import count_cell, open_rows
 from ..scene import Scene
 from .datasets import Dataset
 from .fitting import Fitting, RemovedLabel, measure_labelled

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from ..model import BUNDLED
-from ..results import OTHER_SCENE, plural
+from ..wording import OTHER_SCENE, plural
 from . import MIN_LABELS
 from .audit import Audit
 from .compression import Compression

@@ -20,7 +20,7 @@ from ..model import BUNDLED
 from ..overview import Overview
 from ..pages import check_page
 from ..pipeline import Pipeline
-from ..results import open_rows
+from ..rows import open_rows
 from ..scene import Scene, load_scene
 from ..storage import check_writable, output_errors, refuse_to_replace, write_picture
 from ..video import VideoSource, open_source, refuse_among_images

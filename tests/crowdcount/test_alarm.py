@@ -37,7 +37,8 @@ from crowdcount.errors import DatasetError, ModelError, OutputError, VideoError
 from crowdcount.learning import cache
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
-from crowdcount.results import FORMATS, FrameCount, open_writer
+from crowdcount.results import FrameCount, open_writer
+from crowdcount.rows import FORMATS
 from crowdcount.scene import load_scene
 from crowdcount.terminal import Terminal
 from crowdcount.video import Position

@@ -33,7 +33,8 @@ from crowdcount.learning import regressors
 from crowdcount.learning.datasets import UCSD_FEATURES
 from crowdcount.model import load_model
 from crowdcount.overview import Overview
-from crowdcount.results import FORMATS, CountSummary, FrameCount, read_counts, read_start_time
+from crowdcount.results import CountSummary, FrameCount, read_counts, read_start_time
+from crowdcount.rows import FORMATS
 from crowdcount.scene import Scene, load_scene, scene_from
 from crowdcount.terminal import describe_counts, describe_model
 from tests.crowdcount.helpers import only

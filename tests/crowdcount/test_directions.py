@@ -17,7 +17,8 @@ from crowdcount.model import load_model
 from crowdcount.overlay import draw_overlay
 from crowdcount.overview import Overview
 from crowdcount.plots import plot_counts
-from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
+from crowdcount.results import FrameCount, open_writer, read_counts
+from crowdcount.rows import FORMATS
 from crowdcount.scene import load_scene, parse_axis, scene_from
 from tests.crowdcount.helpers import run
 

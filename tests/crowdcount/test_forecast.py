@@ -27,7 +27,8 @@ from crowdcount.forecast import (
     parse_period,
 )
 from crowdcount.plots import plot_forecast
-from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time, time_cells
+from crowdcount.results import FrameCount, open_writer, read_counts, read_start_time
+from crowdcount.rows import time_cells
 from crowdcount.terminal import Terminal
 from samples.counts import write_counts
 

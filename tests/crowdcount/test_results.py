@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crowdcount.errors import DatasetError, OutputError
-from crowdcount.results import FORMATS, FrameCount, open_writer, read_counts
+from crowdcount.results import FrameCount, open_writer, read_counts
+from crowdcount.rows import FORMATS
 from tests.crowdcount.helpers import only
 
 PROJECT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,8 @@ import numpy as np
 from features.camera import mapped
 
 from ...errors import DatasetError
-from ...results import plural
 from ...video import VideoSource, open_source
+from ...wording import plural
 
 
 @dataclass(frozen=True, eq=False, repr=False)

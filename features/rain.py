@@ -75,8 +75,7 @@ class RainWatch:
         fleeting = seen & (cv2.dilate(lasting.view(np.uint8), _LIMBS) == 0)
         _, blobs, statistics, _ = cv2.connectedComponentsWithStats(fleeting.view(np.uint8))
         areas = statistics[:, cv2.CC_STAT_AREA]
-        is_drop = areas <= DROP_AREA
-        is_drop[0] = False  # what is no blob
+        is_drop = areas <= DROP_AREA  # never what is no blob, the first: it lies around all of them
         is_mostly_drops = areas[is_drop].sum() > LEAST_DROPS * areas[1:].sum()
         return is_mostly_drops and _n_blocks_with(is_drop[blobs]) > RAIN_SHARE * self._n_blocks
 

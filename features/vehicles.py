@@ -34,7 +34,7 @@ class VehicleFinder:
         self._radius = THICKNESS / 2 * person_height
         upright = np.ones((3, 1), np.uint8)
         inner = cv2.erode(roi.view(np.uint8), upright, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-        self._ends = roi & (inner == 0)  # of its columns
+        self._ends = inner == 0  # of its columns, and what is beyond
 
     def take_from(self, blobs: np.ndarray, foreground: np.ndarray) -> bool:
         """Take the vehicles among some of its blobs (H, W) bool out of a foreground; whether there are any.
@@ -58,7 +58,7 @@ class VehicleFinder:
             if width < max(LEAST_WIDTH * tall, height):
                 continue
             reach = round(REACH * tall)
-            box = np.s_[max(0, y - reach) : y + height + reach, max(0, x - reach) : x + width + reach]
+            box = np.s_[max(0, y - reach) : y + height + reach, x : x + width]
             piece = labels[box] == number
             least = LEAST_SOLIDITY if width < OVERLAPPING * tall else LEAST_OVERLAPPING_SOLIDITY
             if _solidity(piece) < least:
@@ -66,8 +66,7 @@ class VehicleFinder:
             company = blobs[box] & ~solid[box] & (distance[box] <= radius[box] + reach)
             is_like_people = np.count_nonzero(company, axis=0) > LEAST_COMPANY * tall
             is_like_people |= (piece & self._ends[part][box]).any(axis=0)  # heads or legs may be beyond
-            columns = piece.any(axis=0)
-            if np.count_nonzero(is_like_people & columns) <= MOST_COMPANY * np.count_nonzero(columns):
+            if np.count_nonzero(is_like_people) <= MOST_COMPANY * width:
                 found[box] |= piece
         foreground[part] &= ~found
         return bool(found.any())

@@ -30,7 +30,7 @@ def person(mask, x, y, unit=HEIGHT):
 
 
 def find(drawn, roi=None, unit=HEIGHT):
-    """What is left of a foreground, and whether vehicles were found."""
+    """What is left of a foreground, and whether vehicles were found; unit: a person's height, or a map."""
     foreground = drawn.astype(bool)
     roi = np.ones_like(foreground) if roi is None else roi
     finder = VehicleFinder(np.full(foreground.shape, unit, np.float32), roi)
@@ -86,8 +86,73 @@ def test_a_crowd_that_fills_the_region_is_none():
     assert not find(drawn & roi, roi)[1]
 
 
+def van():
+    """Three heights wide and one high, in the middle."""
+    drawn = scene()
+    drawn[50:70, 70:130] = 1
+    return drawn
+
+
+@pytest.mark.parametrize(("rows", "is_found"), [((46, 74), True), ((50, 74), False), ((46, 70), False)])
+def test_what_the_region_ends_at_is_none_but_what_is_near_its_end_may_be(rows, is_found):
+    """Heads, or legs, may be beyond the end; those of who stands elsewhere are not its own."""
+    roi, drawn = np.zeros(scene().shape, bool), van()
+    roi[slice(*rows)] = True
+    drawn[:, 60:64] = 1
+    assert find(drawn & roi, roi)[1] == is_found
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize(
+    ("n_heads", "tall", "apart", "is_found"),
+    [
+        (4, 4, 0, True),
+        (5, 4, 0, False),  # above a third of its columns
+        (5, 2, 0, True),  # too flat for heads
+        (5, 3, 4, False),
+        (5, 3, 8, True),  # of others
+    ],
+)
+def test_heads_above_or_legs_below_a_part_of_it_tell_people(n_heads, tall, apart, is_found, is_turned):
+    drawn = van()
+    for k in range(n_heads):
+        drawn[50 - apart - tall : 50 - apart, 75 + 11 * k : 79 + 11 * k] = 1
+    assert find(drawn[::-1] if is_turned else drawn)[1] == is_found
+
+
+def test_is_found_whoever_is_at_the_pictures_upper_and_left_end():
+    drawn = van()
+    drawn[:10, :5] = 1
+    assert find(drawn)[1]
+
+
+def test_who_is_far_above_its_bonnet_is_no_part_of_it():
+    drawn = van()
+    drawn[34:50, 70:100] = 1
+    drawn[36:40, 103:128] = 1
+    assert find(drawn)[1]
+
+
+def test_is_as_large_as_people_in_its_middle_make_it():
+    around = np.full(scene().shape, 20, np.float32)
+    around[59:62, 99:102] = 40
+    assert not find(van(), unit=around)[1]
+    there = np.full(scene().shape, 40, np.float32)
+    there[52:68, 72:128] = 20
+    assert find(van(), unit=there)[1]
+
+
+@pytest.mark.parametrize(("width", "is_found"), [(2.2, False), (3, True)])
+def test_what_is_somewhat_bent_is_one_where_several_may_overlap(width, is_found):
+    drawn = scene()
+    outline = [(0, 0), (0, 1.6), (0.8, 1.6), (0.8, 0.8), (width, 0.8), (width, 0)]
+    polygon(drawn, outline, 60, 80, HEIGHT)
+    assert find(drawn)[1] == is_found
+
+
 def test_what_is_long_and_thin_or_not_wide_is_none():
-    for width, height in ((6, 0.35), (1.3, 1.0)):
+    """Nor what is higher than wide, as people behind each other are."""
+    for width, height in ((6, 0.35), (1.3, 1.0), (2, 2.4)):
         drawn = scene()
         polygon(drawn, [(0, 0), (0, height), (width, height), (width, 0)], 40, 80, HEIGHT)
         assert not find(drawn)[1], (width, height)
@@ -116,9 +181,10 @@ def test_vehicles_that_overlap_each_other_are_taken_together():
     assert left.sum() < 0.1 * drawn.sum()
 
 
-def test_a_bus_at_the_pictures_side_is_one():
+@pytest.mark.parametrize(("x", "y"), [(0, 90), (200, 90)])
+def test_a_bus_at_the_pictures_side_is_one(x, y):
     drawn = scene()
-    polygon(drawn, [(-3, 0.2), (-3, 1.8), (2.5, 1.8), (2.5, 0.2)], 0, 90, HEIGHT)
+    polygon(drawn, [(-3, 0.2), (-3, 1.8), (2.5, 1.8), (2.5, 0.2)], x, y, HEIGHT)
     left, is_found = find(drawn)
     assert is_found
     assert left.sum() < 0.05 * drawn.sum()

@@ -278,8 +278,7 @@ def _contrasting_pairs(levels, pixels) -> tuple[np.ndarray, np.ndarray, np.ndarr
     """Of pixels (k,) with levels (n,), the darkest and the brightest, the next ones, and so on (m,) each, and
     by how much their levels differ."""
     ascending = pixels[np.argsort(levels[pixels], kind="stable")]
-    half = len(ascending) // 2
-    darker, brighter = ascending[:half], ascending[::-1][:half]
+    darker, brighter = ascending, ascending[::-1]
     contrasts = levels[brighter] - levels[darker]
     is_enough = contrasts >= _LEAST_CONTRAST
     return darker[is_enough], brighter[is_enough], contrasts[is_enough]

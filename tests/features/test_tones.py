@@ -70,6 +70,56 @@ class TestMeter:
         empty = np.full((3, 3000), 100, np.uint8)
         assert curve_of(empty, seen(rng, empty, TONES["haze"])) is None
 
+    def test_without_contrast_in_each_channel_there_is_none(self):
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        empty[2] = 100
+        assert not ToneMeter(empty, is_usable(empty)).may_tell(seen(rng, empty, TONES["haze"]))
+
+    def test_gains_are_told_from_other_tones_at_a_glance(self):
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        meter = ToneMeter(empty, is_usable(empty))
+        assert not meter.may_tell(seen(rng, empty, 0.8 * LEVELS))
+        assert meter.may_tell(seen(rng, empty, TONES["haze"]))
+        assert meter.may_tell(seen(rng, empty, TONES["more contrast"]))
+
+    def test_a_curve_that_is_next_to_a_gain_is_none(self):
+        """By five levels for black, beyond which it is farther."""
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        picture, usable = seen(rng, empty, 0.96 * LEVELS + 0.02), is_usable(empty)
+        assert ToneMeter(empty, usable).measure(picture, usable, np.ones(3)) is None
+
+    def test_what_comes_up_in_a_crowd_is_none(self):
+        """A curve that is far from a gain, but explains hardly more."""
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        picture = np.clip(0.9 * empty + 15 + rng.normal(0, 20, empty.shape), 0, 255).astype(np.uint8)
+        usable = is_usable(empty, picture)
+        assert ToneMeter(empty, usable).measure(picture, usable, np.ones(3)) is None
+
+    def test_levels_that_turn_back_are_none(self):
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        assert curve_of(empty, seen(rng, empty, 3 * LEVELS * (1.2 - LEVELS))) is None
+
+    @pytest.mark.parametrize("tones", [0.9 * (1 - (1 - LEVELS / 0.985) ** 2), 0.9 * (LEVELS - 0.015) ** 2])
+    def test_a_curve_that_is_flat_for_white_or_black_can_be_undone(self, tones):
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        curve = curve_of(empty, seen(rng, empty, tones))
+        assert curve.of(128) == pytest.approx([255 * tones[128]] * 3, abs=2)
+        assert np.diff(curve.table).min() == pytest.approx(0.1, abs=1e-3)
+
+    def test_beyond_black_and_white_a_curve_is_straight(self):
+        rng = np.random.default_rng(3)
+        empty = scene(rng)
+        curve = curve_of(empty, seen(rng, empty, TONES["brighter shadows"]))
+        for inner, end, beyond in ((1, 0, -200), (254, 255, 500)):
+            step = (curve.of(end) - curve.of(inner)) / (end - inner)
+            assert curve.of(beyond) == pytest.approx(curve.of(end) + (beyond - end) * step, abs=3)
+
     def test_of_two_shades(self):
         empty = np.repeat(np.uint8([[60, 180]] * 3), 1500, axis=1)
         curve = curve_of(empty, seen(np.random.default_rng(4), empty, TONES["haze"]))
@@ -137,6 +187,8 @@ class TestHaze:
         between = np.interp((rows + 0.5) / len(rows), (np.arange(4) + 0.5) / 4, self.TRANSMISSION)
         np.testing.assert_allclose(hazy[:, 0, 0], 200 * (1 - between), atol=0.51)
         np.testing.assert_array_equal(haze.cleared(hazy), np.clip(np.rint(haze.undone(hazy)), 0, 255))
+        for end in (0, 255):  # nothing is darker than black or lighter than white
+            assert (haze.cleared(np.full((8, 1, 3), end, np.uint8)) == end).all()
 
     def test_reaches_beyond_black_and_white_which_is_bounded(self, haze):
         image = np.tile(np.int16([-100, 5, 253, 500])[:, None], (4, 1, 3))
@@ -187,6 +239,27 @@ class TestHazeMeter:
     def test_what_is_brighter_or_darker_by_factors_is_no_haze(self):
         assert self.found(np.linspace(0.6, 0.9, 6), airlight=0.0) is None
         assert self.found(np.ones(6)) is None
+        assert self.found(np.full(6, 0.85), airlight=400.0) is None
+        assert self.found(np.linspace(0.6, 0.9, 6), airlight=45.0) is None
+        assert self.found(np.linspace(0.6, 0.9, 6), airlight=80.0) is not None
+
+    def test_a_band_that_alone_differs_is_as_those_around(self):
+        transmission = np.array([0.3, 0.4, 0.9, 0.6, 0.7, 0.8])
+        assert self.found(transmission).transmission[2] == pytest.approx(0.6, abs=0.06)
+
+    def test_a_tenth_passes_at_the_least(self):
+        """More contrast would be noise."""
+        haze = self.found(np.array([0.04, 0.04, 0.5, 0.6, 0.7, 0.8]), noise=0.5)
+        assert haze.transmission[0] == 0.1
+
+    def test_a_band_in_which_all_is_white_tells_nothing(self):
+        rng = np.random.default_rng(6)
+        empty = scene(rng, 2400)
+        picture = np.uint8(np.clip(95 + 0.5 * empty, 0, 255))
+        picture[:, 800:1200] = 255
+        meter = HazeMeter(np.float32(empty), is_usable(empty), self.N_BANDS)
+        found = meter.measure(picture, is_usable(empty, picture))
+        assert found.transmission == pytest.approx([0.5] * 6, abs=0.02)
 
     def test_without_contrast_there_is_none(self):
         assert self.found(np.linspace(0.3, 0.9, 6), empty=np.full((3, 2400), 100, np.uint8)) is None

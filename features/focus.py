@@ -44,7 +44,7 @@ class FocusMeter:
         down[1:-1, 1:-1] = np.abs(green[2:, 1:-1] - green[:-2, 1:-1])
         strength = np.maximum(across, down).ravel()
         n_places = min(_MOST_PLACES, strength.size // 10)
-        weakest = np.partition(strength, -n_places)[-n_places] if n_places else 0
+        weakest = np.partition(strength, -n_places)[-n_places]
         places = np.flatnonzero(strength >= max(weakest, 1))
         self._can_tell = len(places) >= _LEAST_PLACES and np.median(strength[places]) >= _LEAST_EDGE
         step = np.where(across.ravel()[places] >= down.ravel()[places], 1, width)

@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from features.focus import FocusMeter
+from features.focus import FocusMeter, fine_detail
 
 WIDTH, HEIGHT = 200, 150
 
@@ -62,3 +62,28 @@ def test_without_edges_nothing_is_told(size):
 def test_few_edges_tell_nothing():
     few = np.random.default_rng(0).integers(0, 256, (20, 30, 3)).astype(np.uint8)
     assert FocusMeter(few).sharpness(cv2.GaussianBlur(few, (0, 0), 2.0)) == 1
+
+
+@pytest.mark.parametrize("is_across", [True, False])
+def test_edges_that_fall_in_one_direction_alone_are_enough(is_across):
+    """Of shingles that become lighter from one end to the other."""
+    shingles = np.resize(np.linspace(60, 200, 25), (WIDTH, WIDTH))[..., None].repeat(3, axis=2)
+    shingles = shingles[:HEIGHT] if is_across else shingles[:HEIGHT].swapaxes(0, 1)
+    meter = FocusMeter(seen(shingles, noise=0.0))
+    assert meter.blur_of(meter.sharpness(seen(shingles, 1.5, noise=0.0))) == pytest.approx(1.5, rel=0.25)
+
+
+class TestFineDetail:
+    def test_is_the_mean_of_the_largest_two_per_cent_of_steps_of_green(self):
+        """Of 4,950 steps: 50 down by 80 grey levels, 49 of 50 up by 40."""
+        image = np.full((50, 100, 3), 100, np.uint8)
+        image[:, 30:60, 1] = 20
+        image[:, 60:, 1] = 60
+        image[:, ::2, [0, 2]] = 250
+        assert fine_detail(image) == pytest.approx((50 * 80 + 49 * 40) / 99)
+
+    def test_of_a_tiny_picture_is_its_largest_step(self):
+        assert fine_detail(np.uint8([[[0, 10, 0], [0, 40, 0], [0, 45, 0]]])) == 30
+
+    def test_is_less_out_of_focus_wherever_the_edges_lie(self, scene):
+        assert fine_detail(seen(scene, 2.0)) < 0.5 * fine_detail(np.roll(seen(scene), 7, axis=1))

@@ -50,9 +50,25 @@ def test_a_clock_is_found_with_all_of_its_digits(place, every_s):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_people_are_none_nor_are_digits_further_inside(seed):
+def test_people_are_none(seed):
     assert not found(footage(place=None, seed=seed)).any()
-    assert not found(footage(place=(60, 75), seed=seed)).any()
+
+
+@pytest.mark.parametrize("y", [29, 40, 75, 129])
+def test_digits_further_inside_are_none(y):
+    """Nor those that reach there from an edge: who writes on a wall writes anywhere."""
+    assert not found(footage(place=(60, y))).any()
+
+
+def test_what_stands_before_the_digits_that_change_belongs_to_them():
+    assert found(footage(every_s=0.7, place=(80, 12)))[4:12, 60:142].all()
+
+
+def test_a_lamp_that_blinks_is_no_text():
+    frames = footage(place=None)
+    frames[:, :24, 150:180] = 60
+    frames[::3, 10, 160] = 255
+    assert not found(frames)[:, 140:190].any()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -67,10 +83,16 @@ def test_who_stands_still_while_others_pass_is_none(seed):
     assert not found(frames).any()
 
 
-def test_of_few_frames_or_pixels_nothing_is_told():
-    frames = footage(LEAST_FRAMES - 1)
-    assert not found(frames).any()
-    assert not found(np.repeat(frames, 4, axis=0)[:, :10, :3]).any()
+def test_of_few_frames_nothing_is_told():
+    frames = footage(LEAST_FRAMES, every_s=5.0)  # the last digit is 0 or 5
+    assert found(frames).any()
+    assert not found(frames[1:]).any()
+
+
+@pytest.mark.parametrize("size", [(2, 50), (10, 50), (21, 50), (50, 2), (50, 3)])
+def test_of_few_pixels_nothing_is_told(size):
+    states = np.random.default_rng(0).integers(0, 256, (3, *size, 3), dtype=np.uint8)
+    assert not found(states[np.arange(60) % 3]).any()
 
 
 def test_nobody_is_where_the_clock_runs():

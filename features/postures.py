@@ -142,14 +142,13 @@ def outlines(
 def _closed(pixels: np.ndarray, element_wh: Sequence[int], step: int) -> np.ndarray:
     """Pixels (H, W) bool closed by an ellipse of squares of `step` pixels, any of which counts; uint8."""
     height, width = pixels.shape
-    squares = pixels.view(np.uint8)
-    if step > 1:
-        squares = cv2.dilate(squares, np.ones((step, step), np.uint8), anchor=(0, 0))[::step, ::step]
+    any_of = np.ones((step, step), np.uint8)
+    squares = cv2.dilate(pixels.view(np.uint8), any_of, anchor=(0, 0))[::step, ::step]
     margin = max(element_wh)
     padded = cv2.copyMakeBorder(squares, *[margin] * 4, cv2.BORDER_CONSTANT, value=0)
     element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, element_wh)
     closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, element)[margin:-margin, margin:-margin]
-    return closed.repeat(step, axis=0).repeat(step, axis=1)[:height, :width] if step > 1 else closed
+    return closed.repeat(step, axis=0).repeat(step, axis=1)[:height, :width]
 
 
 def quantities(

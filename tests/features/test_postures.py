@@ -96,6 +96,22 @@ class TestWhoStays:
         assert overlap(found(frames, length_s=20.0), where) > 0.5
         assert not found(frames, length_s=4.0).any()  # leaves cannot be told from them
 
+    @pytest.mark.parametrize(("length_s", "is_told"), [(4.9, False), (5.1, True)])
+    def test_is_told_in_five_seconds_or_more(self, length_s, is_told):
+        frames, _ = with_somebody(lasts=20, passers=0)
+        assert found(frames, length_s=length_s).any() == is_told
+
+    @pytest.mark.parametrize(("length_s", "step"), [(0.0, 1), (12.0, 4), (20.0, 3), (3600.0, 1)])
+    def test_is_compared_with_what_is_there_four_fifths_of_a_second_later(self, monkeypatch, length_s, step):
+        """Or more, in whole frames."""
+        steps = []
+        monkeypatch.setattr(postures, "quantities", lambda *given: steps.append(given[-1]) or np.zeros(5))
+        frames = np.repeat(EMPTY.astype(np.uint8)[None], N_FRAMES, axis=0)
+        differences = np.zeros(frames.shape[:3], np.uint8)
+        differences[:, 30:66, 50:64] = 40
+        who_stays(frames, differences, differences > 8, HEIGHTS, length_s)
+        assert set(steps) == {step}
+
     def test_is_no_box_in_the_noise(self):
         rng, image = np.random.default_rng(7), with_thing((70, 60), (84, 100))
         frames = np.stack([noisy(image + rng.normal(0, 3), rng) for _ in range(N_FRAMES)])
@@ -134,7 +150,7 @@ class TestBodies:
         picture[picture == 0] = inside
         return [(box, outline) for box, outline, _ in bodies(picture, np.full_like(picture, 40))]
 
-    @pytest.mark.parametrize(("sway", "n_levels"), [(0.6, 0), (0.8, 1), (1.5, 2), (3.0, 3), (9.0, 4)])
+    @pytest.mark.parametrize(("sway", "n_levels"), [(0.6, 0), (0.8, 1), (1.5, 2), (3.0, 3), (5.0, 4)])
     def test_are_outlined_at_each_level_that_they_sway_beyond_and_have_no_holes(self, sway, n_levels):
         found = self.found((14, 36), sway)
         assert len(found) == n_levels
@@ -146,6 +162,10 @@ class TestBodies:
     @pytest.mark.parametrize("size_wh", [(14, 6), (14, 68), (58, 20), (3, 14), (44, 50), (4, 36)])
     def test_are_neither_low_nor_high_nor_wide_nor_small_nor_large_nor_slim(self, size_wh):
         assert not self.found(size_wh)
+
+    @pytest.mark.parametrize("size_wh", [(10, 13), (44, 26), (6, 34), (6, 11), (20, 56)])
+    def test_may_be_nearly_so(self, size_wh):
+        assert self.found(size_wh)
 
     def test_are_no_single_pixels(self):
         sway = np.zeros((HEIGHT, WIDTH), np.float32)
@@ -170,6 +190,18 @@ class TestQuantities:
         frames, sway = np.zeros((8, 6, 2, 3), np.uint8), np.ones((6, 2), np.float32)
         assert quantities(np.ones((6, 2), bool), 18.0, frames, sway, 0.0)[2] == 0
 
+    def test_of_tiny_people_the_edge_is_a_pixel_wide(self):
+        frames, sway = np.zeros((8, 6, 3, 3), np.uint8), np.ones((6, 3), np.float32)
+        sway[1:-1, 1] = 3
+        assert np.isclose(quantities(np.ones((6, 3), bool), 6.0, frames, sway, 0.0)[2], np.log(3.2 / 1.2))
+
+    def test_who_passes_is_no_difference_but_stillness_counts(self):
+        """Of eight frames five differ, one of them by far; in the others it is as before."""
+        frames = np.zeros((16, 1, 1, 3), np.uint8)
+        frames[8:, 0, 0] = np.array([0, 0, 0, 40, 40, 40, 40, 200])[:, None]
+        later = quantities(np.ones((1, 1), bool), 6.0, frames, np.ones((1, 1), np.float32), 0.0, 16)[3]
+        assert np.isclose(later, np.log(0.3 / (25 + 0.3)))
+
     @pytest.mark.parametrize("number", range(5))
     def test_odds_rise_with_what_sways_within_its_edge_keeps_still_and_is_slim(self, number):
         more = np.zeros(5)
@@ -183,6 +215,16 @@ class TestQuantities:
         columns = PolynomialFeatures(2, include_bias=False).fit_transform(scaled[None])[0]
         coefficients = np.hstack([postures._LINEAR, postures._PRODUCTS])
         assert np.isclose(log_odds(values), columns @ coefficients + postures._CONSTANT)
+
+
+@pytest.mark.parametrize("place", [(20, 30), (20, 31), (21, 30), (21, 31)])
+def test_outlines_of_near_people_are_of_each_pixel(place):
+    """Wherever in a square it lies."""
+    pixels = np.zeros((60, 80), bool)
+    pixels[place] = True
+    ((box, outline, _),) = outlines(pixels, np.full(pixels.shape, 160, np.float32), (0.15, 0.2))
+    assert outline.all()
+    assert box == (slice(20, 22), slice(30, 32))
 
 
 def test_outlines_have_the_height_of_a_person_there():
@@ -214,10 +256,15 @@ def test_outlines_of_near_people_are_joined_in_squares(tall):
     assert (plain & joined).sum() >= (0.8 if tall > 64 else 1) * (plain | joined).sum()
 
 
-def test_outlines_are_joined_as_far_as_the_height_of_a_person_there():
+@pytest.mark.parametrize("is_beside", [False, True])
+def test_outlines_are_joined_as_far_as_the_height_of_a_person_there(is_beside):
     pixels = np.zeros((HEIGHT, WIDTH), bool)
     pixels[[20, 25, 80, 85], 50:56] = True
     heights = np.where(np.arange(HEIGHT)[:, None] < 60, np.float32(10), np.float32(40)).repeat(WIDTH, axis=1)
-    boxes = [box for box, *_ in outlines(pixels, heights, (0.15, 0.2))]
+    if is_beside:
+        turned = outlines(pixels.T.copy(), heights.T.copy(), (0.2, 0.15))
+        boxes = [box[::-1] for box, *_ in turned]
+    else:
+        boxes = [box for box, *_ in outlines(pixels, heights, (0.15, 0.2))]
     columns = slice(50, 56)
     assert boxes == [(slice(20, 21), columns), (slice(25, 26), columns), (slice(80, 86), columns)]

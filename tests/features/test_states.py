@@ -66,7 +66,7 @@ class TestOtherStates:
         assert max(far for _, far in matches) < 3
         assert np.median(noise[PLACE]) < 5
         for other in others:
-            assert (other == scene)[~cv2.dilate(PLACE.view(np.uint8), np.ones((17, 17))).view(bool)].all()
+            assert (other == scene)[~cv2.dilate(PLACE.view(np.uint8), np.ones((7, 7))).view(bool)].all()
 
     @pytest.mark.parametrize("numbers", [(2, 3), (3, 2)])
     def test_are_each_places_own(self, numbers):
@@ -110,6 +110,28 @@ class TestOtherStates:
         states = np.arange(N_FRAMES) // 4 % 2
         assert not found(footage(states, state_images(1), place=seat))[1]
 
+    @pytest.mark.parametrize(("width", "is_one"), [(36, False), (44, True)])
+    def test_are_of_no_place_as_small_as_one_person(self, width, is_one):
+        """Of .6 or .7 squared heights."""
+        place = np.zeros_like(PLACE)
+        place[20:52, 60 : 60 + width] = True
+        others = found(footage(np.arange(N_FRAMES) // 4 % 2, state_images(1), place=place, people=0))[1]
+        assert len(others) == is_one
+
+    def test_are_none_of_what_blinks_each_by_itself(self):
+        """As windows of a house at night do: no two frames are alike."""
+        rng, frames = np.random.default_rng(4), []
+        for frame in footage(np.zeros(N_FRAMES, int), people=0):
+            windows = (rng.random((11, 17)) < 0.5).repeat(4, axis=0).repeat(4, axis=1)
+            frame[20:64, 60:128][windows] = 250
+            frames.append(frame)
+        assert not found(frames)[1]
+
+    def test_may_differ_in_one_colour_alone(self):
+        image = EMPTY.copy()
+        image[..., 1] = np.where(image[..., 1] > 128, image[..., 1] - 90, image[..., 1] + 90)
+        assert len(found(footage(np.arange(N_FRAMES) // 4 % 2, [image], people=0))[1]) == 1
+
     def test_are_not_of_people_in_black(self):
         rng = np.random.default_rng(2)
         frames = []
@@ -125,13 +147,13 @@ class TestOtherStates:
         images = [np.minimum(gain * EMPTY, 250)]
         assert len(found(footage(np.arange(N_FRAMES) // 4 % 2, images))[1]) == n_others
 
-    @pytest.mark.parametrize("side", [3, 4, 7])
-    def test_of_a_tiny_picture_are_those_of_its_blocks(self, side):
+    @pytest.mark.parametrize("size", [(3, 3), (3, 8), (8, 3), (4, 4), (7, 7)])
+    def test_of_a_tiny_picture_are_those_of_its_blocks(self, size):
         """Of one, or of none if it is smaller than that."""
-        frames = np.zeros((N_FRAMES, side, side, 3), np.uint8)
+        frames = np.zeros((N_FRAMES, *size, 3), np.uint8)
         frames[::2] = 200
-        others = other_states(frames, frames[1], np.zeros((side, side)), np.ones((side, side), np.float32))
-        assert len(others) == (side > 3)
+        others = other_states(frames, frames[1], np.zeros(size), np.ones(size, np.float32))
+        assert len(others) == (min(size) > 3)
 
 
 #: Of a sign that changes in every second frame.

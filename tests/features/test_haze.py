@@ -70,6 +70,11 @@ def test_what_was_behind_haze_is_seen_as_it_were_without(rng, share):
     assert np.percentile(haze.cleared(images[0]), 1) == pytest.approx(20, abs=8)
 
 
+def test_contrast_grows_sixfold_at_the_most(rng):
+    thick = haze_of(behind(walked(street(rng), colour=0), np.full(HEIGHT, 0.92), rng))
+    assert thick.transmission == pytest.approx([1 / 6] * 8)
+
+
 def test_what_is_clear_stays(rng):
     scene = street(rng)
     assert haze_of(clear(walked(scene), rng)) is None
@@ -113,6 +118,20 @@ def test_neither_texts_nor_black_images_hide_the_haze(rng):
     assert haze_of([np.zeros_like(images[0])] * 9) is None
 
 
+def test_neither_dark_digits_that_change_nor_dark_specks_of_noise_are_people(rng):
+    """By who comes an even light floor is told from haze; nobody does, and it stays as it was."""
+    former = Haze(np.full(8, 0.4), np.full(8, 120.0))
+    images = behind(walked(street(rng), n=24, colour=None), DOME, rng)
+    for k, image in enumerate(images):
+        image[:22] = 150
+        cv2.putText(image, f"12:00:{5 * k % 60:02}", (5, 18), cv2.FONT_HERSHEY_SIMPLEX, 0.6, (0, 0, 0), 3)
+    assert haze_of(images, former) is former
+    images = behind(walked(street(rng), colour=None), DOME, rng)
+    for image in images:
+        image[:, :40][rng.random((HEIGHT, 40)) < 0.03] = 0
+    assert haze_of(images, former) is former
+
+
 def test_a_faint_veil_begins_to_be_taken_away_where_it_is_hardly_seen(rng):
     scene = street(rng)
     veils = []
@@ -120,6 +139,7 @@ def test_a_faint_veil_begins_to_be_taken_away_where_it_is_hardly_seen(rng):
         haze = haze_of(behind(walked(scene), np.full(HEIGHT, share), np.random.default_rng(4)))
         veils.append(0.0 if haze is None else haze.veil.mean())
     assert veils[0] == 0
+    assert min(veil for veil in veils if veil) >= 10  # what is less is none
     assert veils[-1] == pytest.approx(0.5 * (AIR - 20), abs=10)
     assert np.diff(veils).min() > -1
     assert np.diff(veils).max() < 20

@@ -75,6 +75,15 @@ def test_contrast_grows_sixfold_at_the_most(rng):
     assert thick.transmission == pytest.approx([1 / 6] * 8)
 
 
+def test_fog_over_what_is_far_leaves_what_is_near_as_it_is(rng):
+    """And no darker than black."""
+    share = np.interp(np.arange(HEIGHT), [130, 170], [0.7, 0])
+    haze = haze_of(behind(walked(street(rng), y=5), share, rng))
+    assert haze.veil[:4] == pytest.approx([0.7 * AIR] * 4, abs=15)
+    assert (haze.transmission[6:] == 1).all()
+    assert (haze.veil[6:] == 0).all()
+
+
 def test_what_is_clear_stays(rng):
     scene = street(rng)
     assert haze_of(clear(walked(scene), rng)) is None
@@ -178,6 +187,10 @@ class TestHazeWatch:
         assert watch.haze is None
         assert not any(watch.see(image, True) for image in thicker)
         assert any(watch.see(image) for image in thicker)
+
+    def test_sees_each_image_where_there_are_few(self, rng):
+        images = behind(walked(street(rng), MIN_LEARNING_FRAMES), DOME, rng)
+        assert self.seen(HazeWatch(rate=0.5), images) == [MIN_LEARNING_FRAMES - 1]
 
     def test_stays_while_nobody_comes(self, rng):
         watch = HazeWatch(rate=2.0)

@@ -20,6 +20,7 @@ from crowdcount.forecast import (
     _cycle,
     _fit_predict,
     _forecast,
+    _spacings_s,
     forecast,
     forecast_files,
     forecast_report,
@@ -236,6 +237,13 @@ def test_days_that_grow_go_on_beyond_all_that_were_counted():
 
 
 @pytest.mark.usefixtures("_one_tested")
+def test_days_that_fade_end_with_nobody_not_with_fewer():
+    made = forecast(series_of([(9 - k) / 5 * WAVE for k in range(10)]), steps=24)
+    assert made.counts.min() == 0
+    assert made.counts.max() < 1
+
+
+@pytest.mark.usefixtures("_one_tested")
 def test_what_follows_from_the_last_period_is_learnt_though_some_are_broken():
     """Of quiet and busy days in turn, three are upside down and twice as busy."""
     random = np.random.default_rng(3)
@@ -325,6 +333,19 @@ def test_days_may_have_counts_at_different_rates(tmp_path, per_hour):
     assert made.times_s[0] == 14 * DAY_S
     np.testing.assert_allclose(made.counts[::2], WAVE, atol=1)
     assert np.isfinite(made.counts).all()
+
+
+@pytest.mark.parametrize(
+    ("times_s", "expected"),
+    [
+        ([0, 60, 3660], [60]),  # rather than the hour of a gap, at whose end the next period would begin
+        ([0, 60, 60, 180, 300], [120]),
+        ([0, 300, 600, 2 * DAY_S, 2 * DAY_S + 60, 2 * DAY_S + 120], [60, 300]),
+        ([0, 0], [0]),
+    ],
+)
+def test_the_usual_time_between_counts_is_that_of_each_period_the_last_one_first(times_s, expected):
+    assert _spacings_s(np.array(times_s, float), DAY_S).tolist() == expected
 
 
 def test_counts_are_drawn_though_not_every_step_has_some(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from features.foreground import Segmenter
 from features.images import median_of, noise_of
-from features.standing import never_at_rest
+from features.standing import _is_shown, _restless, never_at_rest
 from samples.people import draw_person, random_person, standing_pose
 from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask
 
@@ -177,6 +177,31 @@ class TestStanding:
         where, threshold, raised = found(with_bush(tape=True))
         assert not where.any()
         assert (raised > threshold)[58:64].mean() > 0.3
+
+
+@pytest.mark.parametrize(("brighter", "expected"), [(0, False), (6, False), (10, True)])
+def test_is_shown_what_stands_out_from_what_is_around(brighter, expected):
+    """In one channel, by eight grey levels or more; elsewhere the picture may be anything."""
+    image = np.full((60, 80, 3), 120, np.uint8)
+    image[:, 60:] = 250
+    image[20:40, 30:40, 1] += np.uint8(brighter)
+    box = np.s_[20:40, 30:40]
+    assert _is_shown(box, np.ones((20, 10), bool), 40.0, image) == expected
+    whole = np.s_[0:60, 0:80]
+    assert not _is_shown(whole, np.ones((60, 80), bool), 40.0, image)  # nothing is around it
+
+
+@pytest.mark.parametrize(
+    ("share", "n_frames", "expected"),
+    [(0.5, 100, True), (1.0, 100, False), (0.01, 100, False), (0.5, 90, False)],
+)
+def test_restless_is_what_always_differs_in_a_part_of_its_surroundings(share, n_frames, expected):
+    """Not all over, as a crowd, nor hardly anywhere, as noise, nor in some of the frames, as who passes."""
+    away = np.random.default_rng(0).random((100, 40, 50)) < share
+    away[n_frames:] = False
+    restless = _restless(away.view(np.uint8), np.full((40, 50), 40, np.float32))
+    assert restless.any() == expected
+    assert restless.mean() > 0.9 or not expected
 
 
 class TestSegmenter:

@@ -25,7 +25,7 @@ from features.haze import HazeWatch, haze_of, is_dark_enough
 from features.images import Closing, contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
-from features.perspective import heights_by_end
+from features.perspective import heights_by_end, is_from_below_heads
 from features.schema import Schema
 from features.silhouette import QUANTITIES as SILHOUETTE
 from features.silhouette import silhouette_features
@@ -184,7 +184,10 @@ class Pipeline:
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
         self._by_blob = by_blob
         if by_blob:
-            self._lengths_by_end = [1.0 / heights for heights in heights_by_end(small.person_height)]
+            by_top, by_foot = heights_by_end(small.person_height)
+            if is_from_below_heads(small.person_height):
+                by_top = np.full_like(by_top, np.inf)
+            self._lengths_by_end = 1.0 / by_top, 1.0 / by_foot
             self._vehicles = VehicleFinder(small.person_height, small.roi)
             joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
             self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
@@ -405,8 +408,8 @@ class Pipeline:
         """The foreground, its parts joined, vehicles and specks dropped, with each pixel's person's height.
 
         A person's feet are not below the blob, and the head is not below the pixel: each of these bounds the
-        height from above, and the smaller one holds. By the pixel's row alone people were too heavy by four
-        fifths in steep perspectives (TUD-Campus).
+        height from above, and the smaller one holds, but the second for a camera below people's heads. By the
+        pixel's row alone people were too heavy by four fifths in steep perspectives (TUD-Campus).
         """
         reach = self._joining.reach
         _, top, _, height = cv2.boundingRect(mask.view(np.uint8))

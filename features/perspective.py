@@ -19,6 +19,9 @@ from .shadows import is_shadow_at
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
 MIN_SLOPE, MAX_SLOPE = 0.0, 1.9
+#: Heads are seen from below where heights by the body's centre grow by so many pixels per row: up to there
+#: people are counted better by both ends (docs/decisions/2026-11-29-low-cameras.md).
+FROM_BELOW_HEADS = 3.0
 #: What is assumed of a camera about which nothing is known: the slope, and the horizon in frame heights above
 #: the frame's top. A person in the middle of the frame is then 0.22 frame heights tall.
 TYPICAL_SLOPE, TYPICAL_HORIZON = 0.25, 0.3
@@ -126,6 +129,17 @@ def heights_by_end(person_height) -> tuple[np.ndarray, np.ndarray]:
             by_end[:, column] = np.interp(rows, end_rows, column_heights)
         ends.append(by_end)
     return tuple(ends)
+
+
+def is_from_below_heads(person_height: np.ndarray) -> bool:
+    """Whether a camera is so far below people's heads that a head's row does not tell how tall a person is.
+
+    Heights (H, W) by the body's centre grow by s = slope / (1 - slope / 2) per row there, and heads move by
+    1 - s / 2 rows downwards as people come nearer: from s = 2 on upwards, to where nobody's head would be.
+    """
+    by_row = person_height.mean(axis=1)
+    reach = 1 + len(by_row) // 32
+    return bool((by_row[reach:] - by_row[:-reach] >= FROM_BELOW_HEADS * reach).any())
 
 
 def depth_cells(person_height, roi, rows: int, columns: int) -> np.ndarray:

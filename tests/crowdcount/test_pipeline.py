@@ -184,7 +184,11 @@ class TestMeasuring:
             share = 0.02 if quantity.name in ("area", "perimeter", "blobs") else 0.15
             assert np.abs(fine - coarse)[:, column].mean() < share * size, quantity.name
 
-    @pytest.mark.parametrize("line", [(0.0, 60.0), (0.2, 20.0), (0.6, -40.0)], ids=["level", "mild", "steep"])
+    @pytest.mark.parametrize(
+        "line",
+        [(0.0, 60.0), (0.2, 20.0), (0.6, -40.0), (1.4, -150.0)],
+        ids=["level", "mild", "steep", "from below heads"],
+    )
     def test_a_person_weighs_the_same_far_and_near(self, line):
         slope, intercept = line
         persons = [(160, row, slope * row + intercept) for row in (120.0, 235.0)]

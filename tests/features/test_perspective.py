@@ -14,6 +14,7 @@ from features.perspective import (
     height_line_of_blobs,
     height_map,
     heights_by_end,
+    is_from_below_heads,
     moving_blobs,
     moving_differences,
     typical_line,
@@ -114,6 +115,22 @@ class TestHeightsByEnd:
         assert (by_top[-1] == heights[-1]).all()  # … below it
         assert (np.diff(by_foot, axis=0) >= 0).all()
         assert (np.diff(by_top, axis=0) >= 0).all()
+
+
+class TestIsFromBelowHeads:
+    @pytest.mark.parametrize("height", [96, 480, 1080])
+    @pytest.mark.parametrize(
+        ("slope", "expected"), [(0.0, False), (0.5, False), (1.1, False), (1.3, True), (1.8, True)]
+    )
+    def test_by_how_steep_the_perspective_is_at_any_size(self, height, slope, expected):
+        """The horizon is in the middle, and somebody at the picture's lowest row half as tall as that."""
+        heights = height_map(slope, -slope * height / 2, (3, height), height / 10, height / 2)
+        assert is_from_below_heads(heights) == expected
+
+    def test_rows_between_which_heights_jump_are_no_perspective(self):
+        heights = np.full((480, 3), 40, np.float32)
+        heights[200:] = 46
+        assert not is_from_below_heads(heights)
 
 
 class TestDepthCells:

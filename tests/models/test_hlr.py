@@ -218,6 +218,7 @@ def test_a_violation_by_rounding_is_polished_away(rows_and_labels, monkeypatch, 
     monkeypatch.setattr(hlr, "CERTIFIED", 1e-11)
     polished = HuberLossRegressor(**settings).fit(X, y)
     assert polished.optimality_ < rounded.optimality_ / 30
+    assert (polished.coef_ != rounded.coef_).any()  # what is certified is what predicts
     np.testing.assert_allclose(polished.predict(X), rounded.predict(X), atol=1e-11)
 
 
@@ -239,14 +240,44 @@ def test_what_rounding_makes_of_the_sum_of_kernel_values_is_part_of_the_violatio
         HuberLossRegressor(**settings, lam=1e-14).fit(X, y)
 
 
+@pytest.mark.parametrize("n_landmarks", [None, 100])
+def test_the_violation_is_relative_to_the_labels_and_grows_with_the_weight(n_landmarks):
+    """Theorem 1's right-hand side is s c. All by powers of two, which rounding does not notice."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    y = np.sin(X[:, 0]) + X[:, 1] + random.normal(size=120)
+
+    def violation(y, weight=1.0, lam=2.0**-20):
+        settings = {"kernel": "rbf", "kernel_params": {"gamma": 0.01}, "gamma": 0, "n_refinements": 0}
+        model = HuberLossRegressor(**settings, n_landmarks=n_landmarks, view_weights=[weight], lam=lam)
+        return model.fit(X, y).optimality_
+
+    usual = violation(y)
+    assert usual > 0
+    assert violation(-(2.0**20) * y) == pytest.approx(usual)
+    assert violation(y, weight=-4.0, lam=2.0**-16) == pytest.approx(4 * usual)
+
+
 def test_values_that_overflow_are_refused(rows_and_labels):
     X, y = rows_and_labels
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="scale the columns of X"):
         HuberLossRegressor(**QUADRATIC).fit(X * 1e90, y)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+@pytest.mark.parametrize(("degree", "is_primal"), [(1, True), (2, None), (3, False)])
+def test_auto_takes_the_smaller_of_both_forms(rows_and_labels, degree, is_primal, gamma):
+    """Of degree 2 there are 45 features: fewer than all 60 rows, more than the 40 labelled ones."""
+    settings = {"kernel": "poly", "kernel_params": {"degree": degree}, "lam": 0.1, "gamma": gamma}
+    is_primal = gamma > 0 if is_primal is None else is_primal
+    for solver, expected in (("auto", is_primal), ("primal", True), ("dual", False)):
+        model = HuberLossRegressor(**settings, solver=solver).fit(*rows_and_labels)
+        assert (hasattr(model, "coef_"), hasattr(model, "dual_coef_")) == (expected, not expected)
+
+
 def test_a_second_fit_forgets_the_first(rows_and_labels):
     model = HuberLossRegressor(solver="dual").fit(*rows_and_labels)
+    assert hasattr(model, "dual_coef_")
     model.set_params(solver="primal").fit(*rows_and_labels)
     assert hasattr(model, "coef_")
     assert not hasattr(model, "dual_coef_")
@@ -280,6 +311,8 @@ def test_beyond_the_limit_evenly_spaced_rows_carry_the_manifold(rows_and_labels,
     monkeypatch.setattr(hlr, "GRAPH_ROWS", 30)
     model = HuberLossRegressor(**settings).fit(X, y)
     assert len(model.graph_rows_) == 30
+    assert set(np.diff(model.graph_rows_)) == {2, 3}
+    np.testing.assert_array_equal(model.graph_rows_[[0, -1]], [0, 59])
     assert model.optimality_ <= 1e-8
     # rows outside of the graph and without a label have no part in the fit
     used = np.union1d(model.graph_rows_, np.arange(40))
@@ -333,7 +366,9 @@ def test_works_in_pipeline_grid_search_and_clone(rows_and_labels):
         ({"views": 3}, "lists of some of the 8 columns of X"),
         ({"views": VIEWS, "kernel": ["linear"]}, "one kernel or one for each of 3 views, got 1"),
         ({"views": VIEWS, "view_weights": [1, 1]}, "one view_weights"),
+        ({"views": [[[0, 1], [2, 3]]]}, "one-dimensional list of columns"),
         ({"view_weights": [np.nan]}, "finite view_weights"),
+        ({"views": VIEWS, "view_weights": [1, np.nan, 1]}, "finite view_weights"),
     ],
 )
 def test_wrong_settings_are_named(rows_and_labels, settings, message):
@@ -395,6 +430,17 @@ def test_landmarks_restrict_the_function_to_their_kernels(gamma):
         assert model.removed_at_[3] > 0
         assert len(model.expansions_[0].support) <= count
         assert model.expansions_[1].support is None
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+def test_landmarks_are_spread_evenly_and_never_more_features_than_asked_for(rows_and_labels, gamma):
+    """Over the rows that have a part in the fit, also where the kernel has more explicit features."""
+    settings = {"kernel": "poly", "kernel_params": {"degree": 3}, "n_landmarks": 10, "gamma": gamma}
+    model = HuberLossRegressor(**settings).fit(*rows_and_labels)
+    assert len(model.coef_) == 10
+    last = 59 if gamma else 39
+    np.testing.assert_array_equal(model.landmarks_[[0, -1]], [0, last])
+    assert set(np.diff(model.landmarks_)) <= {last // 9, last // 9 + 1}
 
 
 def test_landmarks_allow_more_rows_than_kernel_matrices_hold(rows_and_labels, monkeypatch):

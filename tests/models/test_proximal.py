@@ -96,6 +96,26 @@ def test_the_gap_bounds_the_distance_to_the_minimum(loss):
     assert solution.gap <= 1e-10 * solution.objective
 
 
+def test_the_solver_is_far_faster_than_plain_steps_and_ends_at_the_gap_asked_for():
+    """Plain proximal gradient steps of 1/C, from where it starts too."""
+    random = np.random.default_rng(0)
+    features, output = random.normal(size=(12, 6)), random.normal(size=(4, 4))
+    K, S = 3 * features @ features.T, output @ output.T
+    T = 10 * random.normal(size=(12, 4))
+    loss = HuberLoss(0.7, np.inf)
+    rough, fine = (solve_dual(loss, K, S, T, tol, 10_000) for tol in (1e-2, 1e-6))
+    assert rough.gap > fine.objective * 1e-6
+    assert rough.iterations < fine.iterations < 10_000
+    steepest = 1 + np.linalg.norm(K, 2) * np.linalg.norm(S, 2)
+    dual = loss.prox(solve_dual(SquareLoss(), K, S, T, 1e-6, 1).dual, 0.0)
+    for _ in range(6 * fine.iterations):
+        dual = loss.prox(dual - (dual + K @ dual @ S - T) / steepest, 1 / steepest)
+    fitted = K @ dual @ S
+    value = np.sum(dual * fitted) / 2 + loss_value(loss, T - fitted)
+    gap = value + np.sum(dual * (dual / 2 - T)) + np.sum(dual * fitted) / 2
+    assert gap > 1e-6 * value
+
+
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(ValueError, match="positive semi-definite"):
         solve_dual(SquareLoss(), np.array([[1.0, 2.0], [2.0, 1.0]]), np.eye(1), np.ones((2, 1)), 1e-6, 10)

@@ -78,7 +78,7 @@ class Manifold:
     covers_labels: bool
 
     def _diagonal(self) -> int:
-        return {"full": len(self.views), "diagonal": len(self.views) - 1, None: 0}[self.between]
+        return {"full": len(self.views), "diagonal": len(self.views) - 1}[self.between]
 
     def values(self, theta: np.ndarray) -> np.ndarray:
         """F (rows, m)."""

@@ -7,7 +7,15 @@ from scipy.optimize import check_grad
 from models.graphs import neighbor_laplacian
 from models.linear_algebra import Factor
 from models.losses import huber_loss
-from models.objective import FeatureRows, Manifold, Minimizer, Objective
+from models.objective import (
+    FeatureRows,
+    FeatureSystem,
+    LabelSystem,
+    Manifold,
+    Minimizer,
+    Objective,
+    PenaltyInverse,
+)
 
 RANDOM = np.random.default_rng(0)
 
@@ -63,6 +71,62 @@ def test_the_gradient_vanishes_at_the_minimizer_and_the_value_is_least_there(obj
         nearby = minimizer.theta + RANDOM.normal(size=7) / 100
         assert objective.value_and_gradient(nearby, kept)[0] > value
     assert objective.violation(minimizer, kept) < 1e-12
+
+
+def dense_system(objective, quadratic, count):
+    """phi (l, 7) and H (7, 7) of Theorem 1's system in explicit features."""
+    phi = objective.labelled.array * objective.column_weights
+    R = 0.1 * np.eye(7)
+    if objective.manifold is not None:
+        R += 0.2 * objective.manifold.gram()
+    return phi, phi[quadratic].T @ phi[quadratic] / count + 2 * R
+
+
+@pytest.mark.parametrize("n_quadratic", [0, 1, 3, 5])
+def test_newton_systems_are_those_of_theorem_1(objective, n_quadratic):
+    """Of few labels and of most, whether features are held or expanded anew, in either of the two forms."""
+    n = len(objective.y)
+    quadratic = np.arange(n) % 5 < n_quadratic
+    target = np.where(quadratic, objective.y, np.arange(n) % 3 - 1.0)
+    phi, H = dense_system(objective, quadratic, n)
+    expected = np.linalg.solve(H, phi.T @ target / n)
+    views, weights, array = objective.views, objective.column_weights, objective.labelled.array
+    gamma = 0.0 if objective.manifold is None else 0.2
+    penalty = (H - phi[quadratic].T @ phi[quadratic] / n) / 2
+    expanded = FeatureRows(n, 7, None, lambda index: array[index])
+    for system in (
+        FeatureSystem(objective.labelled, objective.y, weights, penalty),
+        FeatureSystem(expanded, objective.y, weights, penalty),
+        LabelSystem(phi, PenaltyInverse(views, 0.1, gamma, objective.manifold)),
+    ):
+        solve, theta = system.newton(quadratic, target, n)
+        np.testing.assert_allclose(theta, expected, atol=1e-12)
+        np.testing.assert_allclose(solve(np.arange(7.0)), np.linalg.solve(H, np.arange(7.0)), atol=1e-11)
+
+
+def test_an_active_set_step_pulls_with_the_threshold_beyond_it(objective):
+    kept = some_labels(objective)
+    minimizer = objective.minimize(kept)
+    sizes = np.abs(minimizer.residuals)
+    for xi in np.quantile(sizes[kept], [0.0, 0.1, 0.5, 0.9]):
+        quadratic = kept & (sizes < xi)
+        force = np.where(quadratic, objective.y, xi * np.sign(minimizer.residuals)) * kept
+        phi, H = dense_system(objective, quadratic, kept.sum())
+        way = np.linalg.solve(H, phi.T @ force / kept.sum()) - minimizer.theta
+        before, *_ = objective.value_and_gradient(minimizer.theta, kept, xi)
+        while objective.value_and_gradient(minimizer.theta + way, kept, xi)[0] > before:
+            way /= 2
+        expected = objective.y - phi @ (minimizer.theta + way)
+        np.testing.assert_allclose(objective.active_set_step(kept, minimizer, xi), expected, atol=1e-12)
+
+
+def test_an_active_set_step_far_beyond_the_least_is_cut_short():
+    """Of the labels only the last is quadratic at their mean, 0: nine of the others pull to -4, past -1."""
+    y = np.array([-1.0] * 9 + [9.0, 0.0])
+    rows, every = FeatureRows(11, 1, np.ones((11, 1))), np.ones(11, bool)
+    objective = Objective(rows, y, [slice(0, 1)], np.ones(1), 1e-12, 0.0, None)
+    residuals = objective.active_set_step(every, objective.minimize(every), 0.5)
+    np.testing.assert_allclose(y - residuals, -1)  # a quarter of the way
 
 
 def test_the_certificate_is_the_least_violation_among_all_w_of_a_function(objective):

@@ -25,9 +25,8 @@ def column_statistics(rows) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     The scale is the standard deviation, 1 for a column that is constant but for rounding.
     """
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    constant = spread <= 1e-12 * np.maximum(np.abs(low), np.abs(high))
-    return mean, np.where(constant, 1.0, spread), low, high
+    constant = spread <= 1e-12 * np.abs(mean)
+    return mean, np.where(constant, 1.0, spread), rows.min(axis=0), rows.max(axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,28 @@ def test_sorting_solves_the_linear_program_as_scipy_does(seed, n, scale, positiv
         assert risk == pytest.approx(smallest_risk(margins, costs), abs=1e-7 * size)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_confidences_reconsidered_are_those_of_the_papers_linear_program(seed):
+    """P2: the least beta-risk with the SVM's decisions, where the doubt in the likelier labels balances; of a
+    row for which both were as likely, the label is the one that is decided for."""
+    random = np.random.default_rng(seed)
+    decision, costs = random.normal(0, 2, 30), random.uniform(0.5, 2, 30)
+    confidence = np.r_[np.full(10, 0.5), random.uniform(0, 1, 20)]
+    found = beta_svm.reconsider(decision, confidence, costs)
+    signs = np.where(confidence == 0.5, np.sign(decision), np.sign(confidence - 0.5))
+    weights = costs * signs * decision  # sum_i weights_i doubt_i = 0, doubt_i = (1 - s_i) / 2 + s_i beta_i
+    program = linprog(
+        costs * (hinge(decision) - hinge(-decision)),
+        A_eq=(weights * -signs)[None],
+        b_eq=[-(weights * (1 + signs) / 2).sum()],
+        bounds=(0, 1),
+    )
+    doubts = np.where(signs > 0, 1 - found, found)
+    assert weights @ doubts == pytest.approx(0, abs=1e-9)
+    least = program.fun + costs @ hinge(-decision)
+    assert costs @ beta_svm.risk(decision, found) == pytest.approx(least)
+
+
 def test_of_all_minimizers_the_nearest_to_the_confidence_before_is_taken():
     cvxpy = pytest.importorskip("cvxpy", reason="cvxpy is not installed")
     random = np.random.default_rng(3)
@@ -243,6 +265,14 @@ def test_confidences_at_the_start(moons):
     assert mean[9] == 1
 
 
+def test_where_few_rows_have_a_label_all_others_are_neighbours():
+    rows, positive = np.arange(4.0)[:, None], np.array([True, False, True, False])
+    labelled = np.array([True, True, True, False])
+    np.testing.assert_array_equal(beta_svm.neighbour_share(rows, positive, labelled, 4), [0.5, 1, 0.5, 0.5])
+    np.testing.assert_array_equal(beta_svm.neighbour_share(rows, positive, positive, 1), [1, 1, 1, 1])
+    np.testing.assert_array_equal(beta_svm.neighbour_share(rows, positive, np.arange(4) == 0, 4), 0.5)
+
+
 def test_bags_of_known_shares_are_enough_to_separate_the_classes(moons):
     X, y = moons
     random = np.random.default_rng(0)
@@ -295,6 +325,14 @@ def test_the_gaussian_scale_is_the_mean_distance(moons):
     matrix = rbf_kernel(X, model.expansion_.support, 1 / scale)
     expected = matrix @ model.expansion_.coefficients + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), expected)
+
+
+def test_the_mean_distance_is_that_of_evenly_spaced_rows(monkeypatch):
+    rows = np.array([[0.0], [1.0], [2.0], [3.0], [10.0]])
+    assert beta_svm.mean_distance(rows) == pytest.approx(np.mean([1, 2, 3, 10, 1, 2, 9, 1, 8, 7]))
+    monkeypatch.setattr(beta_svm, "SCALE_ROWS", 3)
+    assert beta_svm.mean_distance(rows) == pytest.approx(np.mean([2, 10, 8]))
+    assert beta_svm.mean_distance(rows[:1]) == beta_svm.mean_distance(np.ones((4, 2))) == 1
 
 
 def test_classes_of_any_kind_with_missing_ones(moons):

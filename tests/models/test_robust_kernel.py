@@ -174,6 +174,20 @@ def test_bordered_systems_equal_fresh_ones():
     np.testing.assert_array_equal(system._base, rows)
 
 
+def test_only_a_fresh_factor_in_double_precision_is_not_renewed():
+    matrix, right = np.diag(np.arange(50.0)), np.ones((50, 1))
+    for precision in (np.float64, np.float32):
+        system = PrincipalSystem(matrix, 0.5, precision)
+        system.solve(np.arange(50), right)
+        assert system.renew() == (precision == np.float32)
+        system.solve(np.arange(50), right)
+        assert not system.renew()
+        system.solve(np.arange(49), right[:49])  # by the factor of one row more
+        assert system.renew()
+        system.solve(np.arange(49), right[:49])
+        assert not system.renew()
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     "case", ["constant y", "zero y", "one row", "duplicates", "two levels", "constant X"]

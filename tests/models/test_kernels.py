@@ -115,6 +115,16 @@ def test_parameters_are_finite_numbers(name, key, value):
         Kernel.resolve(name, {key: value}, 4)
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"gamma": 0}, {"gamma": -1}, {"coef0": -0.5}, {"degree": 0}, {"degree": 2.5}]
+)
+def test_a_polynomial_that_is_no_kernel_is_refused_and_no_other_is_one(parameters):
+    for name in ("poly", "polynomial"):
+        with pytest.raises(ValueError, match="a polynomial kernel needs gamma > 0, coef0 >= 0"):
+            Kernel.resolve(name, parameters, 4)
+    assert Kernel.resolve("sigmoid", parameters, 4).name == "sigmoid"
+
+
 def test_a_parameter_may_be_a_number_of_numpy():
     assert Kernel.resolve("rbf", {"gamma": np.float32(0.5)}, 4).gamma == 0.5
     assert Kernel.resolve("poly", {"degree": np.float64(2)}, 4).map_size(4) == 15

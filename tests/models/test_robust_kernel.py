@@ -150,6 +150,14 @@ def test_where_single_precision_does_not_do_factors_are_double(rows_and_labels, 
     assert objective._system._precision == (np.float32 if is_single else np.float64)
 
 
+@pytest.mark.parametrize(("width", "lam"), [(20, 1e-5), (10, 1e-7)])
+def test_where_single_precision_finds_no_way_down_double_does(rows_and_labels, monkeypatch, width, lam):
+    """Without it the gradient stays at 5e-3 and 2e-2."""
+    monkeypatch.setattr(finite_newton, "HALVED_ROWS", 10)
+    X, y = rows_and_labels
+    assert objective_of(X / width, y, lam=lam).minimize(1000).optimality <= 1e-8
+
+
 def test_steps_of_single_precision_that_hardly_help_are_followed_by_double_ones(rows_and_labels):
     """Of close rows that come six times each, each further step takes off only a part of the gradient."""
     X, y = (np.concatenate([part] * 6) for part in rows_and_labels)

@@ -302,7 +302,7 @@ class BetaSVMClassifier(ClassifierMixin, BaseEstimator):
             free = (confidence > 0) & (confidence < 1)
         separator = separate(X, confidence, costs, kernel, self.solver_tol)
         path = [separator.objective]
-        while len(path) < self.max_iter and free.any():
+        while len(path) < self.max_iter:
             changed = confidence.copy()
             changed[free] = reconsider(separator.decide(X[free]), confidence[free], costs[free])
             if np.abs(changed - confidence).max() <= self.tol:

@@ -249,11 +249,10 @@ def test_confidences_at_the_start(moons):
 
     y[5] = np.nan
     assert begun("semi-supervised", y)[5] == begun("standard", y)[5] == 0.5
-    shares = begun("k-nn", y)
-    nearest = np.argsort(np.linalg.norm(X - X[7], axis=1), kind="stable")
-    nearest = [k for k in nearest if k not in (5, 7)][:4]
-    assert shares[7] == y[nearest].mean()
-    assert set(shares) <= {0, 0.25, 0.5, 0.75, 1}
+    distances = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(120, np.inf))
+    distances[:, 5] = np.inf  # has no label
+    nearest = np.argsort(distances, axis=1)[:, :4]
+    np.testing.assert_array_equal(begun("k-nn", y), y[nearest].mean(axis=1))
     bags = np.where(np.arange(120) < 60, 0.2, 0.7)
     bags[0] = np.nan
     np.testing.assert_array_equal(begun("proportions", bags), np.r_[0.5, bags[1:]])
@@ -285,6 +284,13 @@ def test_bags_of_known_shares_are_enough_to_separate_the_classes(moons):
     np.testing.assert_array_equal(model.classes_, [0, 1])
 
 
+def test_rounds_end_when_no_confidence_changes_by_more_than_the_tolerance(moons):
+    X, y = moons
+    y[5:] = np.nan
+    rounds = [BetaSVMClassifier(tol=tol).fit(X, y).n_iter_ for tol in (1e-3, 1.0)]
+    assert rounds[0] > rounds[1] == 1
+
+
 def test_certain_rows_keep_their_confidence_where_asked(moons):
     X, y = moons
     votes = np.column_stack([y, y])
@@ -302,11 +308,12 @@ def test_certain_rows_keep_their_confidence_where_asked(moons):
 @pytest.mark.parametrize("start", ["semi-supervised", "standard", "k-nn"])
 def test_one_class_is_predicted_everywhere(moons, start):
     X, _ = moons
-    y = np.full(120, np.nan)
-    y[:10] = 7.0
-    model = BetaSVMClassifier(start=start).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), 7.0)
-    assert model.optimality_ == 0
+    for n_labels in (1, 10):
+        y = np.where(np.arange(120) < n_labels, 7.0, np.nan)
+        model = BetaSVMClassifier(start=start).fit(X, y)
+        np.testing.assert_array_equal(model.predict(X), 7.0)
+        np.testing.assert_array_equal(model.confidence_, 0)  # 7 is no second class
+        assert model.optimality_ == 0
 
 
 def test_identical_rows_and_a_single_label_of_each_class(moons):
@@ -325,6 +332,10 @@ def test_the_gaussian_scale_is_the_mean_distance(moons):
     matrix = rbf_kernel(X, model.expansion_.support, 1 / scale)
     expected = matrix @ model.expansion_.coefficients + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), expected)
+
+
+def test_the_scale_of_a_polynomial_is_that_of_scikit_learn(moons):
+    assert BetaSVMClassifier(kernel="poly", max_iter=1).fit(*moons).expansion_.kernel.gamma == 1 / 2
 
 
 def test_the_mean_distance_is_that_of_evenly_spaced_rows(monkeypatch):
@@ -367,6 +378,7 @@ def test_works_in_pipeline_grid_search_and_clone(moons):
         ({}, [np.nan, np.nan], "at least one label"),
         ({}, [0, 1, 2], "Only binary"),
         ({"start": "proportions"}, [0, 30], "shares from 0 to 1 or NaN in y, got values from 0 to 30"),
+        ({"start": "proportions"}, [-0.5, 1], "shares from 0 to 1 or NaN in y, got values from -0.5 to 1"),
         ({"start": "proportions"}, [np.nan, np.nan], "at least one label"),
         ({"start": "experts"}, [[np.nan], [np.nan]], "at least one vote"),
         ({"start": "experts"}, [[0, 2], [1, 1]], "votes 0, 1 or NaN"),

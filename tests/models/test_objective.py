@@ -53,6 +53,16 @@ def some_labels(objective):
     return np.arange(len(objective.y)) % 4 != 0
 
 
+def test_the_value_is_that_of_equation_3(objective):
+    theta, kept = RANDOM.normal(size=7), some_labels(objective)
+    residuals = objective.y - objective.labelled.array @ (objective.column_weights * theta)
+    for xi in (0.5, np.inf):
+        expected = huber_loss(residuals[kept], xi)[0] / kept.sum() + 0.1 * theta @ theta
+        if objective.manifold is not None:
+            expected += 0.2 * theta @ objective.manifold.gram() @ theta
+        assert objective.value_and_gradient(theta, kept, xi)[0] == pytest.approx(expected)
+
+
 def test_the_gradient_by_finite_differences(objective):
     kept = some_labels(objective)
     for xi in (0.5, np.inf):

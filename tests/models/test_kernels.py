@@ -48,6 +48,16 @@ def test_a_short_support_stays_what_is_evaluated():
     assert Expansion(np.arange(4), kernel, RIGHT[:3], np.ones(3)).form is not None
 
 
+@pytest.mark.parametrize("name", ["rbf", "sigmoid", "linear"])
+def test_a_degree_says_nothing_of_other_kernels_than_polynomials(name):
+    kernel = Kernel.resolve(name, {"degree": 2}, 4)
+    expansion = Expansion(np.arange(4), kernel, RIGHT, np.ones(7))
+    np.testing.assert_allclose(evaluate([expansion], LEFT), kernel.matrix(LEFT, RIGHT).sum(axis=1))
+    if name == "linear":
+        explicit = expansion.explicit(Kernel.resolve(name, None, 4), np.full(4, 2.0))
+        np.testing.assert_allclose(evaluate([explicit], LEFT), 2 * evaluate([expansion], LEFT))
+
+
 @pytest.mark.parametrize("name", ["poly", "rbf", "laplacian", "sigmoid", "cosine", "linear", "chi2"])
 def test_no_rows_have_no_values(name):
     kernel = Kernel.resolve(name, None, 4)
@@ -59,6 +69,7 @@ def test_defaults_are_those_of_scikit_learn():
     for name in ("poly", "rbf", "laplacian", "sigmoid", "cosine", "linear"):
         kernel = Kernel.resolve(name, None, 4)
         np.testing.assert_allclose(kernel.matrix(LEFT, RIGHT), pairwise_kernels(LEFT, RIGHT, metric=name))
+    assert Kernel.resolve("rbf", {"gamma": None, "degree": None}, 4) == Kernel.resolve("rbf", {}, 4)
     kernel = Kernel.resolve("chi2", None, 4)
     expected = pairwise_kernels(LEFT**2, RIGHT**2, metric="chi2")
     np.testing.assert_allclose(kernel.matrix(LEFT**2, RIGHT**2), expected)
@@ -72,6 +83,15 @@ def test_values_of_distances_are_those_of_scikit_learn_to_the_bit(name):
         np.testing.assert_array_equal(kernel.matrix(LEFT, right), expected)
         if kernel.differentiable:
             np.testing.assert_array_equal(kernel.derivatives(LEFT)(right)[0], expected)
+
+
+def test_rows_are_never_nearer_than_the_same():
+    """Squared distances by products of large values may be rounded to less than 0."""
+    kernel = Kernel.resolve("rbf", {"gamma": 10.0}, 4)
+    rows = LEFT + 1e6
+    close = rows + 1e-5
+    for values in (kernel.matrix(rows, close), kernel.derivatives(rows)(close)[0]):
+        assert values.max() <= 1
 
 
 @pytest.mark.parametrize(("name", "rank"), [("rbf", 9), ("linear", 4), ("poly", 9)])

@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict, replace
 from itertools import chain, count
 from pathlib import Path
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
@@ -259,6 +260,50 @@ class TestTrain:
         assert len(training.model.regressor.expansions) == 3
         training.model.save(tmp_path / "m.npz")
         assert (load_model(tmp_path / "m.npz").predict(features) == training.model.predict(features)).all()
+
+    @pytest.mark.parametrize("may_prune", [True, False])
+    def test_averaged_are_those_as_good_that_weight_columns_and_prune_alike(self, monkeypatch, may_prune):
+        random, counts = np.random.default_rng(0), np.arange(100.0)
+        errors = {}
+
+        def judged(fitting, settings):
+            errors.update((setting, random.uniform(1, 1.4)) for setting in settings)
+            return [
+                Validated(one, count_metrics(counts, counts + errors[one]), counts + errors[one])
+                for one in settings
+            ]
+
+        monkeypatch.setattr(Fitting, "validated_each", judged)
+        features = np.zeros((100, 6))
+        known = FeatureTable(np.arange(100), features, tuple("abcdef"), [np.arange(6)])
+        best = Fitting(known, table(counts, features)).choose(may_prune=may_prune)
+        least = min(errors, key=lambda one: one.handicap * errors[one])
+        assert best.setting == least
+        as_good = [one for one in errors if errors[one] <= 1.2 * errors[least]]
+        alike = [
+            one
+            for one in as_good
+            if (one.by_precision, one.n_refinements) == (least.by_precision, least.n_refinements)
+        ]
+        assert len(errors) > len(as_good) > len(alike) > 1
+        assert set(best.averaged) == set(alike)
+        np.testing.assert_allclose(best.predictions, counts + np.mean([errors[one] for one in alike]))
+        assert best.metrics.mae == pytest.approx(best.predictions[0])
+        assert any(one.n_refinements for one in errors) == may_prune
+        assert not any(one.takes_unlabelled for one in errors)  # there are none without a label
+
+    def test_the_oddest_label_is_told_first(self):
+        """Pruned in an earlier refinement, or else farther from what the other blocks predict."""
+        counts, features = np.arange(10.0), np.zeros((10, 6))
+        known = FeatureTable(np.arange(10), features, tuple("abcdef"), [np.arange(6)])
+        removed_at = np.array([-1, 2, 1, -1, 1, 1, -1, 2, -1, -1])
+        pruned = SimpleNamespace(regressor_=SimpleNamespace(removed_at_=removed_at))
+        predictions = counts + np.array([9, 8, 1, 9, -3, 2, 9, -9, 9, 9])
+        removed = Fitting(known, table(counts, features)).removed(pruned, predictions)
+        assert [(one.label, one.prediction, one.refinement) for one in removed] == [
+            (4, 1, 1), (5, 7, 1), (2, 3, 1), (7, -2, 2), (1, 9, 2)
+        ]  # fmt: skip
+        assert {one.recording for one in removed} == {None}
 
     def test_from_pixels_one_setting_is_chosen_and_texture_counts_for_less(self, trained):
         assert trained.n_averaged == 1

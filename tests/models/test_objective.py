@@ -139,6 +139,17 @@ def test_an_active_set_step_far_beyond_the_least_is_cut_short():
     np.testing.assert_allclose(y - residuals, -1)  # a quarter of the way
 
 
+def test_polishing_is_a_whole_newton_step(objective):
+    """From wherever it begins, as J is quadratic there: to its minimizer, with the residuals of that."""
+    kept = some_labels(objective)
+    minimizer = objective.minimize(kept)
+    theta = minimizer.theta + RANDOM.normal(size=7)
+    polished = objective.polish(Minimizer(theta, *objective.value_and_gradient(theta, kept)[1:]), kept)
+    np.testing.assert_allclose(polished.theta, minimizer.theta, atol=1e-12)
+    np.testing.assert_allclose(polished.gradient, 0, atol=1e-12)
+    np.testing.assert_allclose(polished.residuals, minimizer.residuals, atol=1e-12)
+
+
 def test_the_certificate_is_the_least_violation_among_all_w_of_a_function(objective):
     kept = some_labels(objective)
     rows = objective.labelled.array if objective.manifold is None else objective.manifold.features

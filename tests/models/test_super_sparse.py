@@ -142,6 +142,23 @@ def test_the_objective_goes_down_to_that_of_the_prototypes(wave, solver, similar
     assert errors @ errors + 1e-2 * model.coef_ @ model.coef_ == pytest.approx(path.min())
 
 
+@pytest.mark.parametrize("solver", ["joint", "one-by-one"])
+def test_the_path_begins_with_the_objective_at_the_start(wave, solver):
+    model = SuperSparseRegressor(4, solver=solver, lam=1e-2, max_iter=0, tol=0).fit(*wave)
+    (start,) = model.objective_path_
+    assert model.n_iter_ == 0
+    model.set_params(max_iter=3).fit(*wave)
+    assert model.objective_path_[0] == pytest.approx(start)
+    assert model.n_iter_ == 3
+
+
+def test_a_second_fit_forgets_the_expansions_of_the_first(wave):
+    model = SuperSparseRegressor(3, max_iter=0).fit(*wave)
+    assert len(model.expansions_) == 1
+    model.set_params(similarity=lambda left, right: left @ right.T).fit(*wave)
+    assert not hasattr(model, "expansions_")
+
+
 def test_prototypes_pushed_apart_without_end_are_told_and_bounds_hold_them(wave):
     model = SuperSparseRegressor(3, similarity="poly", solver="one-by-one", lam=1e-2, max_iter=20)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="overflow: give bounds"):
@@ -240,7 +257,10 @@ def test_a_similarity_that_gives_nonsense_is_told(wave, result):
 def test_prototypes_stay_in_their_box(wave):
     X, y = wave
     for solver in ("joint", "one-by-one"):
-        for bounds, low, high in (("data", X.min(0), X.max(0)), ((-0.5, [1.0, 0.2]), -0.5, [1.0, 0.2])):
+        array = np.array([[-0.5, -0.2], [1.0, 0.2]])
+        for bounds, low, high in (
+            ("data", X.min(0), X.max(0)), ((-0.5, [1.0, 0.2]), -0.5, [1.0, 0.2]), (array, *array)
+        ):  # fmt: skip
             model = SuperSparseRegressor(5, bounds=bounds, solver=solver, lam=1e-6, max_iter=30).fit(X, y)
             assert (model.prototypes_ >= low).all()
             assert (model.prototypes_ <= high).all()
@@ -314,6 +334,7 @@ def test_degenerate_cases(wave):
         ({"bounds": "box"}, "expected bounds"),
         ({"bounds": (1, -1)}, "expected bounds"),
         ({"bounds": (0, [1, 2, 3])}, "expected bounds"),
+        ({"bounds": (0, [1, np.nan])}, "expected bounds"),
         ({"similarity": "rbfs"}, "unknown kernel 'rbfs'"),
     ],
 )

@@ -152,6 +152,24 @@ def test_the_path_begins_with_the_objective_at_the_start(wave, solver):
     assert model.n_iter_ == 3
 
 
+@pytest.mark.parametrize("solver", ["joint", "one-by-one"])
+def test_a_round_that_gains_less_than_the_tolerance_is_the_last(wave, solver):
+    model = SuperSparseRegressor(4, solver=solver, max_iter=30)
+    rounds = [model.set_params(tol=tol).fit(*wave).n_iter_ for tol in (1e-6, 1)]
+    assert rounds[0] > rounds[1] == 1
+
+
+def test_the_prototypes_are_those_of_the_best_round(wave):
+    """Of a similarity whose derivative is guessed a later round may be worse."""
+    X, y = wave
+    settings = {"similarity": "laplacian", "similarity_params": {"gamma": 2.0}, "bounds": "data"}
+    model = SuperSparseRegressor(3, **settings, lam=1e-2, max_iter=10, tol=0).fit(X, y)
+    path = model.objective_path_
+    assert 0 < path.argmin() < 10
+    errors = model.predict(X) - y
+    assert errors @ errors + 1e-2 * model.coef_ @ model.coef_ == pytest.approx(path.min(), rel=1e-9)
+
+
 def test_a_second_fit_forgets_the_expansions_of_the_first(wave):
     model = SuperSparseRegressor(3, max_iter=0).fit(*wave)
     assert len(model.expansions_) == 1
@@ -176,15 +194,21 @@ def crowded():
     return SuperSparseRegressor(2, start=[[-0.1], [0.2]], **settings), X, y
 
 
-def test_prototypes_are_pushed_apart_as_the_paper_has_it(crowded):
-    """By the derivative of their similarity, over the square of the number of moves so far; steps are off."""
+@pytest.mark.parametrize("step", [1e-12, 1e9])
+def test_prototypes_are_pushed_apart_as_the_paper_has_it(crowded, step):
+    """By the derivative of their similarity, over the square of the number of moves so far; steps are off, as
+    they are too small or none of them lowers the objective."""
     model, X, y = crowded
-    places = [-0.1, 0.2]
+    objective = Objective(X, y, np.ones(100), Kernel("rbf", 1.0), 1e-3)
+    places, path = np.array([-0.1, 0.2]), []
     for move in range(1, 7):
         away = places[move % 2 - 1] - places[move % 2]
         places[move % 2 - 1] += 2 * away * np.exp(-(away**2)) / move**2
-    model.set_params(step=1e-12, max_iter=3).fit(X, y)
+        if move % 2 == 0:
+            path.append(objective.value_and_gradient(places[:, None])[0])
+    model.set_params(step=step, max_iter=3).fit(X, y)
     np.testing.assert_allclose(model.prototypes_[:, 0], places, atol=1e-6)
+    np.testing.assert_allclose(model.objective_path_[1:], path, rtol=1e-6)
 
 
 @pytest.mark.parametrize("step", [1e-6, 1e9])

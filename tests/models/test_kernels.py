@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from models.kernels import Expansion, Kernel, NumericalMap, PolynomialMap, evaluate
+from models import kernels
+from models.kernels import (
+    Expansion,
+    ExpansionGroup,
+    Kernel,
+    KernelSum,
+    NumericalMap,
+    PolynomialMap,
+    evaluate,
+    grouped,
+)
 
 RANDOM = np.random.default_rng(0)
 LEFT, RIGHT = RANDOM.normal(size=(9, 4)), RANDOM.normal(size=(7, 4))
@@ -121,8 +131,40 @@ def test_an_indefinite_kernel_is_refused():
 
 def test_a_kernel_that_overflows_is_refused():
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="kernel values overflow"):
-            NumericalMap.factor(np.full((2, 2), value))
+        for matrix in (np.full((2, 2), value), np.array([[1.0, value], [value, 1.0]])):
+            with pytest.raises(ValueError, match="kernel values overflow"):
+                NumericalMap.factor(matrix)
+
+
+def test_a_sum_of_kernels_has_a_derivative_where_all_of_them_have_one():
+    columns = (np.array([0, 1]), np.array([2]))
+    for name in ("linear", "laplacian"):
+        similarity = KernelSum(columns, (Kernel("rbf"), Kernel(name)), (0.5, 0.5))
+        assert similarity.differentiable == (name == "linear")
+
+
+@pytest.mark.parametrize("n_parts", [2, 5])
+def test_more_linear_functions_than_rows_of_a_block_have_their_sum(monkeypatch, n_parts):
+    monkeypatch.setattr(kernels, "BLOCK_ROWS", 3)
+    parts = [Expansion(np.array([k % 4, 3]), Kernel("linear"), None, np.ones(2)) for k in range(n_parts)]
+    (group,) = grouped(parts)
+    assert isinstance(group, ExpansionGroup)
+    expected = sum(LEFT[:, k % 4] + LEFT[:, 3] for k in range(n_parts))
+    np.testing.assert_allclose(evaluate([group], LEFT), expected)
+
+
+@pytest.mark.parametrize("with_support", [False, True])
+def test_columns_of_polynomials_alone_are_scaled(with_support):
+    scale = np.array([2.0, 0.1, -1.0, 3.0])
+    for kernel in (Kernel("linear"), Kernel("poly", 1.0, 0.5, 2)):
+        support = RIGHT if with_support else None
+        coefficients = np.arange(7.0 if with_support else kernel.map_size(4))
+        expansion = Expansion(np.arange(4), kernel, support, coefficients)
+        scaled = expansion.scaled(scale)
+        assert (scaled.support is None) == (not with_support)
+        np.testing.assert_allclose(evaluate([scaled], LEFT), evaluate([expansion], LEFT * scale))
+    with pytest.raises(ValueError, match="linear or polynomial kernel, got 'rbf'"):
+        Expansion(np.arange(4), Kernel("rbf"), RIGHT, np.ones(7)).scaled(scale)
 
 
 @pytest.mark.parametrize(

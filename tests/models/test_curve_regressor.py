@@ -64,6 +64,7 @@ def test_without_support_there_is_the_mean_curve(curves, kernel):
     ("name", "value", "message"),
     [
         ("scale", np.zeros(3), "positive values in 'scale'"),
+        ("scale", np.array([1.0, 0.0, 1.0]), "positive values in 'scale'"),
         ("center", np.zeros(0), "'center'"),
         ("support", np.zeros((60, 2)), "'support' of shape"),
         ("coefficients", np.zeros((60, 5)), "'coefficients' of shape"),

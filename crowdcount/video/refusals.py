@@ -43,5 +43,8 @@ def refusal(url: str, timeout_s: float) -> tuple[str, str] | None:
         connection.sendall(request.encode(errors="replace"))
         if found := _REFUSAL.match(connection.recv(1000)):
             status = found[1].decode().strip()
-            return f"answers {status}", _CHECKS.get(status[:3], "the sender")
+            check = _CHECKS.get(status[:3], "the sender")
+            if status.startswith("401") and address.username:  # as was to be expected without it
+                return "cannot be read with this user name and password", check
+            return f"answers {status}", check
     return None

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from features.camera import as_seen
@@ -35,7 +35,7 @@ from .storage import (
     write_picture,
 )
 from .video import is_camera, open_source, refuse_among_images, without_password
-from .watcher import Watcher
+from .watcher import Watcher, returns
 
 PICTURE_SUFFIXES = (".png", ".jpg")
 #: Frames of the page on which a scene is drawn.
@@ -279,7 +279,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
     if job.profile is not None:
         check_format(job.profile, job.profile.suffix[1:].lower())
     show(f"looking at {job.label}", 0, None, None)
-    summary, drawn, n_told = CountSummary(), DrawnCounts(), 0
+    summary, drawn = CountSummary(), DrawnCounts()
     first = 0 if options.get("start") is None else None  # else frames are waited for, and that one is counted
     with open_counting(job.source, **options) as counting:
         if counting.info.opened is not None and not is_alone:
@@ -288,6 +288,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
             counting.scene.save(job.scene)
         watcher.started(counting)
         start_time = summary.start_time = start_time or counting.info.opened
+        tell_returns = returns(watcher.returned, job.label, counting.absences, start_time)
         if counting.info.opened is not None:
             for path in job.growing_files:
                 set_aside(path)
@@ -311,9 +312,7 @@ def _count_source(job, is_alone, start_time, watcher, show, options) -> CountSum
         ):
             for item in counting.frames(images=job.overlay is not None):
                 write(item.row)
-                for away_s, back_s in counting.absences[n_told:]:
-                    watcher.returned(job.label, back_s - away_s, start_time + timedelta(seconds=back_s))
-                    n_told += 1
+                tell_returns()
                 if job.overlay is not None:
                     roi = as_seen(counting.scene.roi, item.moved)
                     overlay.write(item.frame.image_bgr, roi, item.mask, item.row, item.profile)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from features.background import MIN_LEARNING_FRAMES
@@ -19,7 +19,7 @@ from ..rows import open_rows, time_cells, time_columns
 from ..scene import load_scene
 from ..storage import check_writable, refuse_foreign, refuse_to_replace, set_aside
 from ..video import refuse_among_images
-from ..watcher import Show, Watcher, show_nothing
+from ..watcher import Returned, Show, Watcher, returns, show_nothing
 from ..wording import OTHER_SCENE, flagged, plural
 from .measuring import KIND, is_table, open_measuring
 
@@ -163,7 +163,7 @@ def watch(
     values: list[tuple[float, float]] | None = None,
     plot: Path | None = None,
     show: Show = show_nothing,
-    returned: Callable[[str, float, datetime], None] = lambda *_: None,
+    returned: Returned = lambda *_: None,
     **options,
 ) -> AlarmSummary:
     """Watch footage, or a table of features, with an alarm and write its events.
@@ -212,6 +212,7 @@ def watch(
         summary.is_models_scene = loaded.is_for(measuring.scene)
         sight = Sight(max(BLIND_AFTER_S, (MIN_LEARNING_FRAMES + 1) * measuring.gap_s))
         summary.start_time = start_time or measuring.start_time
+        tell_returns = returns(returned, source_label(source), measuring.absences, summary.start_time)
         is_live = measuring.opened is not None
         if is_live and target != "-":
             set_aside(target)
@@ -231,17 +232,14 @@ def watch(
                     write(event)
                     summary.events.append(event)
 
-            last, came_at, n_told = None, math.inf, 0
+            last, came_at = None, math.inf
             for frame in measuring.frames():
                 if frame is None:  # nothing comes
                     if last is not None:
                         tell(sight.wait(last.index, last.time_s + time.monotonic() - came_at))
                     continue
                 last, came_at = frame, time.monotonic()
-                for away_s, back_s in measuring.absences[n_told:]:
-                    at = summary.start_time + timedelta(seconds=back_s)
-                    returned(source_label(source), back_s - away_s, at)
-                    n_told += 1
+                tell_returns()
                 value = math.nan
                 if frame.features is not None:
                     value = float(loaded.regressor.values(frame.features[None])[0])

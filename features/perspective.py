@@ -110,7 +110,8 @@ def heights_by_end(person_height) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     person_height : (H, W) float32, pixels
-        Height by where the body's centre is, as of `height_map`; grows downwards, by less than 2 per row.
+        Height by where the body's centre is, as of `height_map`; grows downwards. Where by 2 per row or more,
+        heads tell little, see `is_from_below_heads`.
 
     Returns
     -------

@@ -25,7 +25,6 @@ from .capture import Capture
 from .interlaced import INTERLACED, InterlacedVideo, interlaced_error, is_av_there, picture_changes
 from .numbering import SHORTEST_S, first_stamp, numbered, numbered_live
 from .positions import Position
-from .refusals import refusal
 from .source import DEFAULT_FPS, Frame, Reduce, Slot, SourceInfo, VideoSource, as_it_is, no_image, size_wh
 from .turns import Turns
 
@@ -98,6 +97,8 @@ class LiveSource(VideoSource):
             if waited_s >= self._timeout_s:
                 problem = "did not answer in time"
             else:
+                from .refusals import refusal  # takes time to load
+
                 unknown = "cannot be read as a video", check
                 problem, check = refusal(self._source, self._timeout_s) or unknown
             raise VideoError(f"{self._name} {problem} ({waited_s:.1f} s); check {check}")

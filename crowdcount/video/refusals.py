@@ -4,6 +4,7 @@ import re
 import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 _PORTS = {"http": 80, "https": 443, "rtmp": 1935, "rtsp": 554}
 #: Without user name and password, which FFmpeg sends in a safer way where the sender knows one.
@@ -22,8 +23,6 @@ def refusal(url: str, timeout_s: float) -> tuple[str, str] | None:
     Neither holds a part of the address: its password may have been taken for the host. Behind a proxy nothing
     shows: it reaches what cannot be reached from here.
     """
-    from urllib.request import getproxies, proxy_bypass  # take time to load
-
     try:
         address = urlsplit(url)
         place = address.hostname or "", address.port or _PORTS[address.scheme]

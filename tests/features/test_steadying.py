@@ -148,7 +148,7 @@ def test_where_nothing_tells_the_shift_frames_stay_the_same():
 @pytest.mark.parametrize("by", [1.0, 3.0, 5.0])
 def test_nothing_is_foreground_but_people(by):
     """Nor is the repeated edge of the picture, which had an overlap of .84 and .73."""
-    frames, masks = footage(sway(60, by))
+    frames, masks = footage(sway(120, by))
     segmenter = Segmenter(RATE, ROI, any_scene=True)
     segmenter.learn(frames[::2])
     found = [segmenter.apply(frame) for frame in frames]
@@ -158,7 +158,7 @@ def test_nothing_is_foreground_but_people(by):
 
 def test_a_mask_is_drawn_where_people_are_in_the_frame():
     """Shifted back, it is where they would be were the camera in its place."""
-    shifts = sway(60, 5.0)
+    shifts = sway(120, 5.0)
     frames, masks = footage(shifts)
     segmenter = Segmenter(RATE, ROI, any_scene=True)
     segmenter.learn(frames[::2])
@@ -172,26 +172,26 @@ def test_a_mask_is_drawn_where_people_are_in_the_frame():
 
 @pytest.mark.parametrize("by", [0.4, 1.0])
 def test_a_knock_of_a_camera_that_sways_is_told(by):
-    shifts = sway(70, by)
-    shifts[30:] += 6, -5
+    shifts = sway(120, by)
+    shifts[60:] += 6, -5
     frames, masks = footage(shifts)
     segmenter = Segmenter(RATE, ROI, any_scene=True)
-    segmenter.learn(frames[:30])
+    segmenter.learn(frames[:60])
     found = [segmenter.apply(frame) for frame in frames]
-    assert {item.flags for item in found[:30]} == {()}
-    assert {item.flags for item in found[40:]} == {("shifted_back",)}
-    after = zip(found[40:], masks[40:], strict=True)
+    assert {item.flags for item in found[:60]} == {()}
+    assert {item.flags for item in found[70:]} == {("shifted_back",)}
+    after = zip(found[70:], masks[70:], strict=True)
     assert np.mean([overlap(item.mask, mask) for item, mask in after]) > 0.7
 
 
 def test_a_camera_goes_on_swaying_as_if_all_frames_had_been_seen(monkeypatch):
-    monkeypatch.setattr("features.background.ABSORPTION_S", 6.0)
-    frames, _ = footage(sway(200, 2.0))
+    monkeypatch.setattr("features.background.ABSORPTION_S", 12.0)
+    frames, _ = footage(sway(400, 2.0))
     whole, part = (Segmenter(RATE, ROI, any_scene=True) for _ in range(2))
     for segmenter in (whole, part):
-        segmenter.learn(frames[:30])
-    for frame in frames[:150]:
+        segmenter.learn(frames[:60])
+    for frame in frames[:300]:
         whole.apply(frame)
-    part.resume(150, [frames[k] for k in kept_frames(150, RATE)])
-    for frame in frames[150:]:
+    part.resume(300, [frames[k] for k in kept_frames(300, RATE)])
+    for frame in frames[300:]:
         np.testing.assert_array_equal(part.apply(frame).mask, whole.apply(frame).mask)

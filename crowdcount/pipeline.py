@@ -9,6 +9,7 @@ from functools import partial
 import cv2
 import numpy as np
 
+from features.blobs import BlobWeigher
 from features.blocks import BlockMeter
 from features.camera import Registration
 from features.changes import QUANTITIES as CHANGES
@@ -22,10 +23,9 @@ from features.foreground import Foreground, Segmenter
 from features.frozen import N_KEPT, FreezeWatch
 from features.geometry import Figures, Geometry
 from features.haze import HazeWatch, haze_of, is_dark_enough
-from features.images import Closing, contrast_of, reduced, with_sharpness
+from features.images import contrast_of, reduced, with_sharpness
 from features.light import Light
 from features.motion import LOW_RATE_FPS, MotionMeter, by_direction
-from features.perspective import heights_by_end, is_from_below_heads
 from features.schema import Schema
 from features.silhouette import QUANTITIES as SILHOUETTE
 from features.silhouette import silhouette_features
@@ -35,7 +35,6 @@ from features.texture import LBP_QUANTITIES as LBP
 from features.texture import QUANTITIES as TEXTURE
 from features.texture import lbp_features, texture_features
 from features.tones import Haze
-from features.vehicles import LEAST_VEHICLE, VehicleFinder
 
 from .scene import Scene
 
@@ -58,15 +57,8 @@ BLANK_RANGE = 10
 #: `Measurement.least_contrast` of frames that were cleared of haze, at the least: over `CLEAR_CONTRAST` it is
 #: the factor by which their counts are off (docs/decisions/2026-11-29-haze.md).
 BEHIND_HAZE = 0.215
-#: Blobs below this area, in squared person heights, are specks: a person covers about .2, a head .02.
-LEAST_BLOB = 0.01
 #: Small gaps are closed, in pixels.
 _CLOSING = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 5))
-#: How a model for any scene joins the parts into which a person breaks where clothes resemble the background:
-#: how often they do differs from camera to camera, and the parts of one person lie above each other. Half the
-#: width and height of a closing, in shares of the height at which the model sees people, even where they are
-#: smaller in the frames (docs/decisions/2026-11-22-any-scene.md).
-_JOINING = (0.125, 0.45)
 #: How many times frames are enlarged at the most, and to how many pixels, in which people are smaller than
 #: those that a model for any scene has learnt from.
 _MOST_ENLARGED, _ENLARGED_PIXELS = 3.0, 6e5
@@ -182,15 +174,7 @@ class Pipeline:
             self._first_cell = len(names)
             names += [f"{rows}x{columns}_{row}_{column}" for row in range(rows) for column in range(columns)]
         self.schema = Schema(ANY_SCENE_QUANTITIES if by_blob else ALL_QUANTITIES, tuple(names))
-        self._by_blob = by_blob
-        if by_blob:
-            by_top, by_foot = heights_by_end(small.person_height)
-            if is_from_below_heads(small.person_height):
-                by_top = np.full_like(by_top, np.inf)
-            self._lengths_by_end = 1.0 / by_top, 1.0 / by_foot
-            self._vehicles = VehicleFinder(small.person_height, small.roi)
-            joining_wh = [2 * round(half * self.person_height) + 1 for half in _JOINING]
-            self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
+        self._blobs = BlobWeigher(self.geometry, self.person_height) if by_blob else None
         known = None if scene.view is None else scene.view.resized(self.size_wh)
         self._new_segmenter = partial(Segmenter, rate, small.roi, by_blob, known, small.person_height)
         self._segmenter = self._new_segmenter()
@@ -327,7 +311,7 @@ class Pipeline:
         if watch is not None and watch.see(small_bgr, self._segmenter.sees_through_haze):
             self._haze, self._segmenter = watch.haze, self._new_segmenter()
         if self._segmenter.empty is None:
-            if self._by_blob:
+            if self._blobs is not None:
                 self._blocks.see(frame_bgr)
             self._expect(self._blocks.is_coarse)
         return self._segmenter.apply(self._cleared(small_bgr))
@@ -364,7 +348,7 @@ class Pipeline:
         return self._features(frame, grey, self.figures(foreground.mask), foreground.light)
 
     def _features(self, frame, grey, figures, light) -> np.ndarray:
-        if self._by_blob:
+        if self._blobs is not None:
             return np.hstack(
                 [clump_features(figures), silhouette_features(figures), lbp_features(grey, figures)]
             )
@@ -380,8 +364,8 @@ class Pipeline:
 
     def figures(self, mask: np.ndarray) -> Figures:
         """What is measured of a foreground (h, w) bool at the working size; may change the mask."""
-        if self._by_blob:
-            return self._people_of(mask)
+        if self._blobs is not None:
+            return self._blobs.figures(mask)
         closed = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, _CLOSING)
         return Figures(closed.view(bool) & self.geometry.roi, self.geometry)
 
@@ -403,46 +387,3 @@ class Pipeline:
         if self._meter is None or self._meter.reference_bgr is not reference:
             self._meter = ChangeMeter(reference, self.geometry)
         return self._meter.measure(self._segmenter.evened_out(frame_bgr, light), light.excess_noise)
-
-    def _people_of(self, mask) -> Figures:
-        """The foreground, its parts joined, vehicles and specks dropped, with each pixel's person's height.
-
-        A person's feet are not below the blob, and the head is not below the pixel: each of these bounds the
-        height from above, and the smaller one holds, but the second for a camera below people's heads. By the
-        pixel's row alone people were too heavy by four fifths in steep perspectives (TUD-Campus).
-        """
-        reach = self._joining.reach
-        _, top, _, height = cv2.boundingRect(mask.view(np.uint8))
-        band = slice(max(0, top - reach - 1), top + height + reach + 1)  # beyond these rows nothing changes
-        joined = cv2.medianBlur(self._joining.apply(mask[band].view(np.uint8)), 3)
-        mask[band] = joined.view(bool) & self.geometry.roi[band]
-        figures = self._weighed(mask, band)
-        is_large = figures.blob_areas >= LEAST_VEHICLE
-        if is_large.any():
-            large = np.zeros_like(mask)
-            large.ravel()[figures.pixels[is_large.take(figures.blobs)]] = True
-            if self._vehicles.take_from(large, mask):
-                return self._weighed(mask, band, without_vehicles=True)
-        return figures
-
-    def _weighed(self, mask, band: slice, without_vehicles: bool = False) -> Figures:
-        """The foreground with each pixel's person's height; drops specks. It lies in a band of rows."""
-        found = mask[band]
-        n_blobs, labels = cv2.connectedComponents(found.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
-        pixels = np.flatnonzero(found)
-        blobs = labels.ravel().take(pixels)
-        width = mask.shape[1]
-        pixels += band.start * width
-        rows = pixels // width
-        bottoms = np.zeros(n_blobs, np.intp)
-        bottoms[blobs] = rows  # which rise: the last one stays
-        by_top, by_foot = self._lengths_by_end
-        feet = pixels + width * (bottoms.take(blobs) - rows)
-        lengths = np.maximum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
-        areas = np.bincount(blobs, lengths**2, n_blobs)
-        is_speck = (areas < LEAST_BLOB).take(blobs)
-        mask.ravel()[pixels[is_speck]] = False
-        kept = np.flatnonzero(~is_speck)
-        return Figures(
-            mask, self.geometry, pixels.take(kept), lengths.take(kept), blobs.take(kept), without_vehicles
-        )

@@ -91,13 +91,12 @@ class Closing:
         rest = cv2.erode(element, self._line, borderType=cv2.BORDER_CONSTANT, borderValue=0)
         margin = len(self._line) // 2
         self._rest = rest[margin : len(rest) - margin]
-        #: Rows up and down that a pixel acts on, and columns to either side.
-        self.reach, self._across = len(element) // 2, element.shape[1] // 2
+        self._down, self._across = len(element) // 2, element.shape[1] // 2
 
     def apply(self, mask: np.ndarray) -> np.ndarray:
         """Close a (H, W) uint8 mask as if nothing were beyond its edges, from which OpenCV's would fill."""
         height, width = mask.shape
-        down, across = self.reach, self._across
+        down, across = self._down, self._across
         wider = cv2.copyMakeBorder(mask, down, down, across, across, cv2.BORDER_CONSTANT, value=0)
         spread = cv2.dilate(wider, self._rest)
         closed = cv2.erode(cv2.morphologyEx(spread, cv2.MORPH_CLOSE, self._line), self._rest)

@@ -22,7 +22,6 @@ from features.background import kept_frames
 from features.empty_scene import EmptyScene
 from features.haze import Haze
 from features.schema import VIEWS
-from features.vehicles import VehicleFinder
 
 
 def level_scene(person_height, size_wh=(640, 480), roi=None):
@@ -207,17 +206,6 @@ class TestMeasuring:
         assert areas == pytest.approx([0.3] * 3, rel=0.25)
         assert people == pytest.approx([1.0] * 3)
 
-    def test_specks_are_no_people(self):
-        pipeline = Pipeline.for_any_scene(level_scene(36.0, (320, 240)), rate=1.0, person_height=36.0)
-        empty = np.full((240, 320, 3), 100, np.uint8)
-        pipeline.learn([empty] * 8)
-        frame = empty.copy()
-        frame[50:53, 50:54] = 250  # 12 pixels of 36² to a squared person height
-        assert not pipeline.measure(frame).mask.any()
-        frame[150:156, 150:156] = 250
-        measured = pipeline.measure(frame)
-        assert measured.mask[150:156, 150:156].sum() == measured.mask.sum() > 20
-
     def test_tells_what_the_foreground_flags(self):
         pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
         frame = next(drawn((320, 240)))
@@ -322,23 +310,6 @@ class TestAnyScene:
         whole = Pipeline(scene, rate=1.0, by_blob=True, person_height=pipeline.person_height)
         whole.learn(frames)
         assert features[:, 0].sum() == pytest.approx(whole.measure(frames[3]).features[0, 0])
-
-
-def test_people_are_joined_in_the_band_of_rows_around_them_as_in_a_larger_frame(monkeypatch):
-    monkeypatch.setattr(VehicleFinder, "take_from", lambda *_: False)  # a band of people is one
-    pipeline = Pipeline.for_any_scene(level_scene(18.0, (200, 150)), rate=10.0)
-    rng = np.random.default_rng(0)
-    element = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 17))
-    for top, bottom in ((0, 40), (60, 90), (100, 150), (0, 150)):
-        mask = np.zeros((150, 200), bool)
-        mask[top:bottom] = rng.random((bottom - top, 200)) < 0.2
-        closed = cv2.morphologyEx(np.pad(mask, 20).view(np.uint8), cv2.MORPH_CLOSE, element)[20:-20, 20:-20]
-        joined = cv2.medianBlur(closed, 3)
-        _, labels, statistics, _ = cv2.connectedComponentsWithStats(joined)
-        least = statistics[:, cv2.CC_STAT_AREA] >= 0.01 * 18**2
-        found = pipeline.figures(mask.copy()).mask
-        assert found.any()
-        np.testing.assert_array_equal(found, (least & (np.arange(len(least)) > 0))[labels])
 
 
 class TestHaze:

@@ -16,7 +16,7 @@ from ..plots import BLUE, DPI, GREY, as_svg, dots, label_time, legend_above, new
 from ..results import UNRELIABLE
 from ..rows import import_parquet, open_rows
 from ..storage import atomic_path, check_writable, refuse_foreign, refuse_locked
-from ..wording import clock, plural, to_the_second
+from ..wording import clock, plural
 from .catalogue import NO_DATE, describe, results
 
 if TYPE_CHECKING:
@@ -247,9 +247,12 @@ def _short(value: float | None) -> float | str:
 
 
 def _when(time: datetime | float | None) -> str:
+    """Times to the second that has begun: rounded, the last frame's would be of the next interval or day."""
     if time is None:
         return ""
-    return to_the_second(time) if isinstance(time, datetime) else clock(time)
+    if isinstance(time, datetime):
+        return time.isoformat(sep=" ", timespec="seconds")
+    return clock(math.floor(time))
 
 
 def _in_csv(time: datetime | float | None) -> str:

@@ -260,6 +260,18 @@ class TestFiles:
             found = [(row["start"], row["time_of_max"]) for row in csv.DictReader(file)]
         assert found == [("43200", "43210.987654"), ("1400400", "1400400.04")]
 
+    def test_the_time_of_the_maximum_is_in_its_interval(self, tmp_path):
+        """Half a second before midnight it was told as of the next day."""
+        last = [FrameCount(0, 0.0, 1.0, 0, 2), FrameCount(1, 3599.9, 2.0, 0, 3)]
+        add_result(tmp_path, "a", "x", "2024-05-01T23:00:00", last)
+        add_result(tmp_path, "a", "tape", None, last)
+        rows = summarise(tmp_path, "hour")
+        write_report(rows, [tmp_path / "a.html"], "hour")
+        page = (tmp_path / "a.html").read_text()
+        for told in ("2024-05-01 23:59:59", "0:59:59"):
+            assert told in text_table(rows)
+            assert f">{told}<" in page
+
     def test_chart_shows_each_time_line(self, out, tmp_path):
         write_report(summarise(out, "hour"), [tmp_path / "a.png"], "hour")
         image = cv2.imread(str(tmp_path / "a.png"))

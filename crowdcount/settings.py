@@ -128,6 +128,8 @@ def _checked(option: click.Option, value: object) -> bool | str | list[str]:
         if isinstance(single, (bool, dict, list)):
             raise click.BadParameter(f"expected a text or a number, found {single!r}")
         texts.append(str(single))
+        if not texts[-1]:
+            raise click.BadParameter("it is empty; fill it in, or leave it out")
         if "\0" in texts[-1]:  # which no argument and no environment variable can hold
             raise click.BadParameter(f"expected no zero byte, found {single!r}")
         option.type.convert(texts[-1], option, None)

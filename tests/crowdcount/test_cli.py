@@ -1022,6 +1022,8 @@ class TestSettings:
             ('[scene]\nroi = "0,0"', "[scene] roi: expected a polygon"),
             ('[scene]\nroi = ["0,0"]', "[scene] roi: expected a polygon"),
             ('[count]\nscene = "a\\u0000.json"', r"[count] scene: expected no zero byte, found 'a\x00.json'"),
+            ('[count]\nscene = ""', "[count] scene: it is empty; fill it in, or leave it out"),
+            ('[scene]\nroi = [""]', "[scene] roi: it is empty; fill it in, or leave it out"),
             ("[count]\nevery = 2\0", "crowdcount.toml cannot be read"),
             ("[count", "crowdcount.toml cannot be read"),
             ("count = " + "[" * 9999, "crowdcount.toml cannot be read"),

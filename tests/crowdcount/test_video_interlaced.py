@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
+from crowdcount.video.capture import Capture
 from crowdcount.video.interlaced import InterlacedVideo, picture_changes
 
 CLIPS = Path(__file__).parent / "clips"
@@ -88,6 +89,13 @@ class TestWhatCannotBeOpened:
         assert video.retrieve() == (False, None)
         assert video.get(5) == 0.0
         video.release()
+
+
+def test_tells_its_codec():
+    pytest.importorskip("av")
+    capture = Capture(str(CLIPS / "interlaced.ts"), 0, reader=InterlacedVideo)
+    assert capture.codec() == b"mpeg"
+    capture.release()
 
 
 class TestSet:

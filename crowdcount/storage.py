@@ -201,7 +201,7 @@ def refuse_foreign(path: str | Path, columns: Collection[str], without: Collecti
     found = set(header.split(","))
     if header and not (set(columns) <= found and found.isdisjoint(without)):
         raise OutputError(f"{path} is there already and holds other columns than {', '.join(columns)}; "
-                          "move it, or choose another name with -o")
+                          "move it, or choose another name")
 
 
 def check_writable(path: str | Path, suffixes: Collection[str] = ()) -> None:

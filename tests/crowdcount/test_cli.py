@@ -393,6 +393,7 @@ class TestPlan:
         code, _, stderr = run(f"{COUNT} --profile l.csv")
         assert code == 2
         assert "l.csv is there already and holds other columns than frame, time_s, count, density_1" in stderr
+        assert stderr.rstrip().endswith("choose another name")  # not with -o, which names the counts
 
     def test_models_and_scenes_are_not_replaced_by_what_is_none(self, run, here):
         """Nor are files of others."""

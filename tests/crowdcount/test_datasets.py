@@ -706,6 +706,12 @@ class TestMot:
         dataset = load_dataset(clip, mot=write(tmp_path / "gt.txt", *MOT), annotated="1-3,12")
         np.testing.assert_array_equal(dataset.counts, [0, 3, 0, *[NAN] * 8, 0])
 
+    def test_the_beginning_of_a_recording_takes_the_file_of_the_whole(self, clip, tmp_path):
+        mot = write(tmp_path / "gt.txt", *MOT, "13,1,1,1,4,6,1")
+        dataset = load_dataset(clip, mot=mot, annotated="1-3")
+        np.testing.assert_array_equal(dataset.counts, [0, 3, 0, *[NAN] * 9])
+        refused(clip, mot=mot, said="line 5: frame 12 of the footage is labelled, but")
+
     def test_region_of_interest(self, clip, tmp_path):
         mot = write(tmp_path / "gt.txt", *MOT)
         for scene, counts in [(half(0, 16), [2, 0, 1]), (half(16, 32), [1, 0, 0]), (half(2, 3), [1, 0, 1]),

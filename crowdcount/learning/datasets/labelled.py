@@ -162,9 +162,9 @@ def load_mot_video(path: str | Path, mot_path: Path, annotated: str | None,
         ranges = parse_ranges(annotated)
     if min(low for low, _ in ranges) < 1:
         raise DatasetError(f"expected annotated frames numbered from 1 as in {mot_path}, found {annotated}")
-    last_row, last_annotated = max(people), max(high for _, high in ranges)
-    where = f"{mot_path}, line {people[last_row][0][0]}" if last_row >= last_annotated else "annotated frames"
-    info, length = _footage(path, max(last_row, last_annotated) - 1, where, fps)
+    last = max(high for _, high in ranges)
+    where = f"{mot_path}, line {people[last][0][0]}" if annotated is None else "annotated frames"
+    info, length = _footage(path, last - 1, where, fps)
     notes += _notes_on(info)
     _check_boxes(np.array([box for rows in people.values() for *_, box in rows]), info.size_wh, mot_path)
     frames = {number - 1 for low, high in ranges for number in range(low, high + 1)}

@@ -240,8 +240,6 @@ def check_curves(X: np.ndarray, Y) -> tuple[np.ndarray, bool]:
     if Y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     Y = check_array(Y, ensure_2d=False, dtype=np.float64, ensure_all_finite="allow-nan", input_name="y")
-    if Y.ndim > 2:
-        raise ValueError(f"expected Y of shape (rows, samples), got {Y.shape}")
     check_consistent_length(X, Y)
     is_flat = Y.ndim == 1
     Y = Y.reshape(len(Y), -1)
@@ -259,6 +257,5 @@ def fill_gaps(Y: np.ndarray, locations: np.ndarray) -> np.ndarray:
     filled = Y.copy()
     for row in filled:
         gap = np.isnan(row)
-        if gap.any():
-            row[gap] = np.interp(locations[gap], locations[~gap], row[~gap])
+        row[gap] = np.interp(locations[gap], locations[~gap], row[~gap])
     return filled

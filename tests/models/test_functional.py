@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from models import FunctionalRegressor
@@ -160,6 +160,25 @@ def test_curves_of_one_sample_are_kernel_ridge(curves):
     np.testing.assert_allclose(model.predict(X), ridge.predict(X), atol=1e-10)
 
 
+@pytest.mark.parametrize("representation", ["splines", "eigenbasis"])
+def test_the_square_loss_is_kernel_ridge_on_pairs_of_rows_and_locations(curves, representation):
+    """With k_X k_Theta between the pairs; at other locations than those of the fit too, and whatever p."""
+    X, Y = curves
+    theta, elsewhere = np.array([-1.0, 0.0, 0.1, 0.4, 0.5, 0.9, 2.5]), np.array([-2.0, 0.03, 1.7])
+
+    def between(rows, locations):
+        of_rows = pairwise_kernels(rows, X, metric="rbf")
+        of_locations = pairwise_kernels(locations[:, None], theta[:, None], metric="laplacian")
+        return np.kron(of_rows, of_locations)
+
+    ridge = KernelRidge(alpha=N * M * LAM, kernel="precomputed").fit(between(X, theta), Y.ravel())
+    model = FunctionalRegressor(p=1, locations=theta, lam=LAM, representation=representation).fit(X, Y)
+    new = X[:5] + 0.1
+    for curves_found, locations in ((model.predict(new), theta), (model.predict(new, elsewhere), elsewhere)):
+        expected = ridge.predict(between(new, locations)).reshape(5, -1)
+        np.testing.assert_allclose(curves_found, expected, atol=1e-9)
+
+
 def test_epsilon_within_which_all_curves_lie_leaves_nothing(curves):
     X, Y = curves
     model = FunctionalRegressor(loss="epsilon_insensitive", p=np.inf, epsilon=10.0).fit(X, Y)
@@ -210,11 +229,23 @@ def test_a_precomputed_kernel_is_the_same(curves):
     matrix = pairwise_kernels(X, metric="rbf")
     given = FunctionalRegressor(loss="huber", p=1, kappa=0.2, kernel="precomputed").fit(matrix, Y)
     np.testing.assert_allclose(given.predict(matrix[:4]), named.predict(X[:4]))
-    matrix[0, 1] += 0.01
-    with pytest.raises(ValueError, match="a symmetric precomputed kernel matrix"):
-        FunctionalRegressor(kernel="precomputed").fit(matrix, Y)
+    np.testing.assert_allclose(named.expansion_.evaluate(X[:4]), named.predict(X[:4]))
+    assert given.expansion_ is None
+    held_out = (cross_val_predict(model, of, Y, cv=3) for model, of in ((given, matrix), (named, X)))
+    np.testing.assert_allclose(*held_out)
     with pytest.raises(ValueError, match="square precomputed kernel matrix"):
         given.fit(matrix[:4], Y[:4])
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_a_precomputed_kernel_is_symmetric_but_for_rounding(curves, scale):
+    X, Y = curves
+    matrix = scale * pairwise_kernels(X, metric="rbf")
+    matrix[0, 1] *= 1 + 1e-12
+    FunctionalRegressor(kernel="precomputed").fit(matrix, Y)
+    matrix[0, 1] += 0.01 * scale
+    with pytest.raises(ValueError, match="a symmetric precomputed kernel matrix"):
+        FunctionalRegressor(kernel="precomputed").fit(matrix, Y)
 
 
 def test_gaps_are_filled_by_linear_interpolation(curves):
@@ -227,9 +258,18 @@ def test_gaps_are_filled_by_linear_interpolation(curves):
     whole = FunctionalRegressor().fit(X, Y).predict(X)
     Y[2, 3] = nan
     np.testing.assert_allclose(FunctionalRegressor().fit(X, Y).predict(X), whole)
+    assert np.isnan(Y[2, 3])
     Y[2] = nan
     with pytest.raises(ValueError, match="NaN in all of row 2"):
         FunctionalRegressor().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"), [((N - 1, M), "inconsistent numbers of samples"), ((N, M, 1), "array with dim 3")]
+)
+def test_what_are_no_curves_of_the_rows_is_refused(curves, shape, message):
+    with pytest.raises(ValueError, match=message):
+        FunctionalRegressor().fit(curves[0], np.zeros(shape))
 
 
 def test_works_in_grid_search_and_clone(curves):
@@ -257,6 +297,8 @@ def test_works_in_grid_search_and_clone(curves):
         ({"max_iter": 0}, "max_iter >= 1"),
         ({"locations": [0.0, 1.0]}, "7 increasing locations"),
         ({"locations": np.zeros(7)}, "7 increasing locations"),
+        ({"locations": [0, 1, 2, 3, 4, 6, 5]}, "7 increasing locations"),
+        ({"locations": [0, 1, 2, 3, 4, 5, np.inf]}, "7 increasing locations"),
         ({"kernel": "huh"}, "unknown kernel 'huh'"),
         ({"kernel": "sigmoid", "kernel_params": {"coef0": -5}}, "positive semi-definite"),
     ],

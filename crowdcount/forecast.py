@@ -375,7 +375,7 @@ def _periods(series: CountSeries, period_s: float, steps: int) -> tuple[np.ndarr
     if (observed := _observed(history[-1, is_open])) < LEAST_OBSERVED:
         if (usual_s := float(np.median(spacings_s))) > step_s:
             fit = int(period_s / usual_s)
-            fewer = f"--steps {fit}, or " if 2 <= fit < steps else ""
+            fewer = f"--steps {fit}, or " if fit >= 2 else ""
             raise DatasetError(
                 f"the counts are {length_text(usual_s)} apart, too far for {steps} steps in "
                 f"{length_text(period_s)}; choose {fewer}a longer --period"
@@ -428,7 +428,7 @@ def _cycle(period_s: float) -> int | None:
     """Periods of a week (of days) or of a day (of shorter periods); None where they do not fit in, or are
     more than can be tried."""
     cycle = _PERIODS_S[cycle_name(period_s)] / period_s
-    return int(cycle) if 1 < cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
+    return int(cycle) if cycle <= MOST_TRIED / LEAST_CYCLES and cycle.is_integer() else None
 
 
 def _ever_counted(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, int | None, int]:
@@ -438,8 +438,6 @@ def _ever_counted(history: np.ndarray, cycle: int | None) -> tuple[np.ndarray, i
         return history, cycle, 0
     places = np.arange(len(history)) % cycle
     is_counted = np.bincount(places, _has_enough(history)) > 0
-    if not is_counted.any():
-        return history, cycle, 0
     n_next = np.argmax(np.roll(is_counted, -len(history)))
     n_left = np.count_nonzero(is_counted)
     return history[is_counted[places]], n_left if n_left > 1 else None, int(n_next)
@@ -532,7 +530,7 @@ def _fit_predict(kernel, lam, weight, loss, given, targets, new, tol) -> np.ndar
         p=1,
         kappa=kappa or 1.0,
         kernel=kernel,
-        kernel_params={"gamma": 0.5} if kernel == "rbf" else None,
+        kernel_params={"gamma": 0.5},
         output_kernel_params={"gamma": 10.0},
         lam=lam,
         tol=tol,

@@ -248,10 +248,32 @@ def test_what_follows_from_the_last_period_is_learnt_though_some_are_broken():
     """Of quiet and busy days in turn, three are upside down and twice as busy."""
     random = np.random.default_rng(3)
     curves = [level * WAVE + random.normal(0, 1, 24) for level in np.tile([0.7, 1.3], 12)]
+    assert "square loss" in _forecast(np.array(curves), None)[1]
     for k in (5, 12, 17):
         curves[k] = 2 * curves[k][::-1]
     made = forecast(series_of(curves), steps=24)
     assert np.abs(made.counts - 0.7 * WAVE).mean() < 4
+    assert "huber loss" in made.settings
+
+
+@pytest.mark.parametrize(("loss", "typical"), [("square", 7.0), ("huber", 2.0)])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_of_a_norm_that_weighs_much_the_typical_curve_is_left(kernel, loss, typical):
+    before = np.random.default_rng(0).normal(size=(5, 24)), np.empty((5, 0))
+    targets = np.array([1.0, 2.0, 1.0, 3.0, 28.0])[:, None] * np.ones(24)
+    new = before[0][:1], np.empty((1, 0))
+    found = _fit_predict(kernel, 1e9, 0.0, loss, before, targets, new, 1e-6)
+    np.testing.assert_allclose(found, typical, atol=1e-3)
+
+
+def test_a_place_with_a_hundred_times_the_people_is_forecast_alike():
+    random = np.random.default_rng(3)
+    history = np.maximum(WAVE + random.normal(0, 1, (12, 24)), 0)
+    history[5] = 0
+    (few, settings, _), (many, other, _) = (_forecast(scale * history, None) for scale in (1, 100))
+    assert settings == other
+    assert "huber" in settings
+    np.testing.assert_allclose(many, 100 * few, rtol=1e-3)
 
 
 def test_a_day_unlike_the_others_makes_wider_intervals():
@@ -277,13 +299,15 @@ def test_counts_are_averaged_within_steps_and_gaps_are_filled(tmp_path):
     assert np.abs(made.counts - WAVE).max() < 1.0
 
 
-def test_a_period_without_counts_is_left_out():
-    curves = np.tile(WAVE, (8, 1))
-    curves[3, 4:] = np.nan
-    series = series_of(list(curves))
-    counted = np.isfinite(series.counts)
-    made = forecast(CountSeries(series.times_s[counted], series.counts[counted], None), steps=24)
+@pytest.mark.parametrize(("day", "n_counted", "n_tested"), [(8, 4, 8), (8, 0, 7), (1, 0, 8)])
+def test_a_period_without_counts_is_left_out(day, n_counted, n_tested):
+    """The back-test passes over it, and over what nothing before it tells of."""
+    curves = np.tile(WAVE, (12, 1))
+    curves[day, n_counted:] = np.nan
+    made = forecast(series_of(curves), steps=24)
     np.testing.assert_allclose(made.counts, WAVE, atol=1e-3)
+    assert made.n_tested == n_tested
+    assert made.n_counted == (12 if n_counted else 11)
 
 
 @pytest.mark.parametrize(("first", "last"), [(8, 18), (6, 19)])
@@ -301,7 +325,21 @@ def test_the_hours_in_which_a_place_is_closed_are_not_forecast(first, last):
         assert np.isnan(unknown[~is_open]).all()
     assert made.history.shape == (6, 24)
     assert made.errors["forecast"] < 1e-3
-    assert f"not forecast: {24 - (last - first)} steps in which most" in "\n".join(forecast_report(made, []))
+    told = "\n".join(forecast_report(made, []))
+    assert f"not forecast: {24 - (last - first)} steps in which most" in told
+    assert "no interval" not in told
+    unknown = replace(made, low=made.low - np.inf, high=made.high + np.inf)
+    assert "no interval" in "\n".join(forecast_report(unknown, []))
+
+
+@pytest.mark.usefixtures("_one_tested")
+@pytest.mark.parametrize("opens", [0, 8])
+def test_a_first_day_whose_counts_begin_after_the_place_has_opened_is_left_out(opens):
+    curves = np.tile(WAVE, (7, 1))
+    curves[:, :opens] = np.nan
+    curves[0, : opens + 2] = np.nan
+    made = forecast(series_of(curves), steps=24)
+    np.testing.assert_allclose(made.history, curves[1:])
 
 
 @pytest.mark.usefixtures("_one_tested")
@@ -375,6 +413,8 @@ def test_counts_are_drawn_though_not_every_step_has_some(tmp_path):
 def test_a_naive_forecast_that_was_nearer_is_told():
     made = forecast(series_of(np.tile(WAVE, (6, 1))), steps=24)
     assert "was nearer" not in "\n".join(forecast_report(made, []))
+    alike = replace(made, errors=dict.fromkeys(made.errors, 1.0004) | {"last value": 0.9996})
+    assert "was nearer" not in "\n".join(forecast_report(alike, []))  # both are told as 1.000
     worse = replace(made, errors=dict.fromkeys(made.errors, 9.0) | {"last value": 2.0})
     assert "the last value was nearer than the forecast there: count more" in "\n".join(
         forecast_report(worse, [])
@@ -415,7 +455,9 @@ def test_no_series_is_refused_at_once(times_s, counts, problem):
         CountSeries(np.array(times_s, float), np.array(counts, float), None)
 
 
-@pytest.mark.parametrize("wrong", [{"period_s": 0}, {"period_s": np.inf}, {"steps": 1}, {"level": 1}])
+@pytest.mark.parametrize(
+    "wrong", [{"period_s": 0}, {"period_s": np.inf}, {"steps": 1}, {"level": 0}, {"level": 1}]
+)
 def test_what_is_no_setting_is_refused_at_once(wrong):
     with pytest.raises(ValueError, match="two steps or more and a level between 0 and 1"):
         forecast(series_of(np.tile(WAVE, (6, 1))), **wrong)
@@ -449,6 +491,13 @@ def test_several_files_are_put_in_order_by_their_times(tmp_path):
     assert series.start == MIDNIGHT
     np.testing.assert_allclose(series.counts, np.tile(WAVE, 6), atol=1e-3)
     np.testing.assert_allclose(np.diff(series.times_s), 3600)
+
+
+def test_the_rows_of_a_file_are_put_in_order_too(tmp_path):
+    path = write(tmp_path / "a.csv", WAVE)
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *rows[12:], *rows[:12]]))
+    np.testing.assert_allclose(load_series([path]).counts, WAVE, atol=1e-3)
 
 
 def test_the_start_is_read_from_rows_that_begin_later(tmp_path):
@@ -507,6 +556,10 @@ def test_counts_of_two_cameras_are_told_from_recordings_that_overlap(tmp_path):
     assert len(load_series([days(3.5, "later.csv"), days(0, "first.csv")]).counts) == 192
     with pytest.raises(DatasetError, match="hold counts of the same time, as of two cameras"):
         load_series([days(0, "first.csv"), days(0.5, "same.csv"), days(9, "later.csv")])
+    hour = write(tmp_path / "hour.csv", np.ones(6), 600.0, MIDNIGHT + timedelta(hours=12))
+    for begin in (0, 0.51):  # before the hour, and within it
+        with pytest.raises(DatasetError, match="hold counts of the same time, as of two cameras"):
+            load_series([days(begin, "days.csv"), hour])
 
 
 @pytest.mark.usefixtures("_one_tested")
@@ -542,6 +595,19 @@ class TestSummerTime:
             start = MIDNIGHT + timedelta(hours=1, seconds=elapsed_s) - back
             files.append(write(tmp_path / f"{elapsed_s}.csv", np.ones(9), 600.0, start))
         assert load_series(files).twice == (MIDNIGHT + timedelta(days=5, hours=3),)
+
+    def test_it_ends_every_year_and_never_at_noon(self, tmp_path):
+        def load(*begins):
+            hours = (begin + timedelta(hours=hour) for begin in begins for hour in (0, 1, 1, 2))
+            return load_series([
+                write(tmp_path / f"{number}.csv", np.ones(6), 600.0, hour)
+                for number, hour in enumerate(hours)
+            ])
+
+        ends = datetime(2024, 10, 27, 2), datetime(2025, 10, 26, 2)
+        assert load(*(end - timedelta(hours=1) for end in ends)).twice == ends
+        with pytest.raises(DatasetError, match="as of two cameras"):
+            load(datetime(2024, 10, 27, 11))
 
     def test_other_hours_are_of_two_cameras(self, tmp_path):
         files = self.files(tmp_path)
@@ -630,6 +696,19 @@ def test_no_input_is_written_over(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ({"output": "nowhere/a.csv"}, "cannot write .*nowhere"),
+        ({"output": "a.csv", "plot": "a.txt"}, r"a\.txt: expected a name ending in \.png"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_counts_are_read(tmp_path, names, told):
+    paths = {key: str(tmp_path / name) for key, name in names.items()}
+    with pytest.raises(OutputError, match=told):
+        forecast_files([tmp_path / "absent.csv"], **paths, watcher=Terminal())
+
+
+@pytest.mark.parametrize(
     ("counts", "named"),
     [
         ("cam.counts.csv", "cam.forecast.csv"),
@@ -704,13 +783,18 @@ class TestCommand:
         ticks = re.findall(r"<text[^>]*>([\d.]+)</text>", (tmp_path / "f.svg").read_text())
         assert ticks == ["0", "1"]
 
-    def test_the_title_of_many_files_names_the_first_and_the_last(self, tmp_path):
-        days = [
-            write(tmp_path / f"d{k}.csv", WAVE, start_time=MIDNIGHT + timedelta(days=k)) for k in range(4)
+    @pytest.mark.parametrize(
+        ("n_files", "title"), [(2, "d0.csv, d1.csv"), (4, "4 files, d0.csv … d3.csv")]
+    )
+    def test_the_title_of_many_files_names_the_first_and_the_last(self, tmp_path, n_files, title):
+        days = 4 // n_files
+        files = [
+            write(tmp_path / f"d{k}.csv", np.tile(WAVE, days), start_time=MIDNIGHT + timedelta(days * k))
+            for k in range(n_files)
         ]
         with mpl.rc_context({"svg.fonttype": "none"}):
-            self.run(*days, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.svg")
-        assert ">4 files, d0.csv … d3.csv<" in (tmp_path / "f.svg").read_text()
+            self.run(*files, "-o", tmp_path / "f.csv", "--steps", "24", "--plot", tmp_path / "f.svg")
+        assert f">{title}<" in (tmp_path / "f.svg").read_text()
 
     def test_too_few_periods_are_one_line(self, tmp_path):
         path = write(tmp_path / "a.csv", WAVE)

@@ -240,7 +240,7 @@ def test_a_precomputed_kernel_is_the_same(curves):
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_a_precomputed_kernel_is_symmetric_but_for_rounding(curves, scale):
     X, Y = curves
-    matrix = scale * pairwise_kernels(X, metric="rbf")
+    matrix = scale * pairwise_kernels(X, metric="rbf", gamma=3.0)
     matrix[0, 1] *= 1 + 1e-12
     FunctionalRegressor(kernel="precomputed").fit(matrix, Y)
     matrix[0, 1] += 0.01 * scale

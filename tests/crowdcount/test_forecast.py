@@ -151,6 +151,12 @@ class TestPlaceThatWasNeverCounted:
         assert "passed over" not in self.report(made)
         assert ("place in the week" in made.settings) == (days > 7)
 
+    def test_before_a_week_has_passed_it_is_a_gap(self):
+        """Of six days the fourth: neither it is tested, nor the one behind it."""
+        curves = np.tile(WAVE, (6, 1))
+        curves[3] = np.nan
+        assert forecast(series_of(curves), steps=24).n_tested == 1
+
     def test_it_has_no_say_where_it_never_came_behind_a_counted_one(self):
         """Of Mondays behind Sundays nothing is known, though there were Mondays and, now, a Sunday."""
         curves = np.array([(1 + (day % 7) / 5) * WAVE for day in range(28)])
@@ -267,12 +273,13 @@ def test_of_a_norm_that_weighs_much_the_typical_curve_is_left(kernel, loss, typi
 
 
 def test_a_place_with_a_hundred_times_the_people_is_forecast_alike():
+    """By the Huber loss too: its threshold goes with the counts."""
     random = np.random.default_rng(3)
-    history = np.maximum(WAVE + random.normal(0, 1, (12, 24)), 0)
-    history[5] = 0
-    (few, settings, _), (many, other, _) = (_forecast(scale * history, None) for scale in (1, 100))
-    assert settings == other
+    history = np.tile([0.7, 1.3], 12)[:, None] * WAVE + random.normal(0, 1, (24, 24))
+    history[[5, 12, 17]] *= 2
+    (few, settings, _), (many, same, _) = (_forecast(scale * history, None) for scale in (1, 100))
     assert "huber" in settings
+    assert settings == same
     np.testing.assert_allclose(many, 100 * few, rtol=1e-3)
 
 

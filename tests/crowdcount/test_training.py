@@ -27,6 +27,7 @@ from crowdcount.learning.regressors import (
     TEXTURE_WEIGHT,
     HuberLossSetting,
     RbfSetting,
+    RobustKernelSetting,
 )
 from crowdcount.learning.reports import (
     audit_report,
@@ -1044,6 +1045,24 @@ class TestLocalCounts:
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         assert fitting.with_local(whole) is whole
 
+    def test_are_of_the_setting_with_the_lowest_error(self, measured, monkeypatch):
+        dataset, known, people = measured
+        fitting = Fitting(known, dataset, people)
+        whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
+        bad, errors = replace(whole, metrics=replace(whole.metrics, mae=1e6)), {}
+        for lam in (100.0, 1e-3, 10.0):
+            monkeypatch.setattr("crowdcount.learning.fitting.LOCAL_LAMBDAS", (lam,))
+            errors[lam] = fitting.with_local(bad).metrics.mae
+        monkeypatch.setattr("crowdcount.learning.fitting.LOCAL_LAMBDAS", tuple(errors))
+        assert fitting.with_local(bad).local.lam == min(errors, key=errors.get) == 1e-3
+
+    @pytest.mark.parametrize("setting", [RobustKernelSetting(3.0, 0.1, 1.0), RbfSetting(0.1, 1e-4)])
+    def test_are_of_polynomial_hlr_alone(self, measured, setting):
+        dataset, known, people = measured
+        fitting = Fitting(known, dataset, people)
+        whole = fitting.validated(setting)
+        assert fitting.with_local(whole) is whole
+
     def test_need_dots(self, measured):
         dataset, known, _ = measured
         fitting = Fitting(known, dataset)
@@ -1127,13 +1146,49 @@ class TestFitting:
         alone, twice = (Fitting(one, dataset).validated(setting).metrics.mae for one in (known, copied))
         assert twice < 1.1 * alone
 
+    def test_the_mean_of_those_that_are_averaged_predicts(self, linear):
+        fitting = Fitting(measure(linear, np.ones(200, bool)), linear)
+        best = fitting.choose()
+        assert best.n_averaged > 1
+        each = [fitting.fit(setting).predict(linear.features) for setting in best.averaged]
+        assert np.ptp(each, axis=0).max() > 0.01
+        found = fitting.predictor(best)[1].predict(linear.features)
+        np.testing.assert_allclose(found, np.mean(each, axis=0))
+
+    def test_copies_are_learnt_from(self, linear):
+        """Blurred, a frame shows two thirds of what it showed, but the same people."""
+        known = measure(linear, np.ones(200, bool))
+        blurred = linear.features / 1.5
+        copied = replace(known, copies=Copies(blurred, np.arange(200)))
+        setting = HuberLossSetting(1.0, 1e-3)
+        alone, both = (Fitting(one, linear).fit(setting).predict(blurred) for one in (known, copied))
+        alone, both = (count_metrics(linear.counts, found).mae for found in (alone, both))
+        assert both < 0.5 * alone
+
+    @pytest.mark.parametrize("every", [1, 3])
+    def test_settings_that_take_frames_without_label_are_tried_where_there_are_some(
+        self, linear, monkeypatch, every
+    ):
+        judged, validated = [], Fitting.validated_each
+
+        def spy(fitting, settings):
+            judged.extend(settings)
+            return validated(fitting, settings)
+
+        monkeypatch.setattr(Fitting, "validated_each", spy)
+        dataset = replace(linear, counts=np.where(np.arange(200) % every == 0, linear.counts, np.nan))
+        Fitting(measure(dataset, np.ones(200, bool)), dataset).choose()
+        assert any(setting.takes_unlabelled for setting in judged) == (every > 1)
+
     @pytest.mark.parametrize("gamma", [0.0, 1e-6])
-    def test_a_pruned_label_is_named_by_its_frame(self, linear, gamma):
+    @pytest.mark.parametrize("n_copies", [0, 40])
+    def test_a_pruned_label_is_named_by_its_frame(self, linear, gamma, n_copies):
         counts = np.where(np.arange(200) % 3 == 0, np.nan, linear.counts)
         counts[101] += 15
         dataset = replace(linear, counts=counts)
         known = measure(dataset, np.ones(200, bool))
-        fitting = Fitting(known, dataset)
+        of = np.flatnonzero(np.isfinite(counts))[:n_copies]
+        fitting = Fitting(replace(known, copies=Copies(linear.features[of], of)), dataset)
         setting = HuberLossSetting(1.0, 1e-3, n_refinements=3, gamma=gamma)
         fitted = fitting.fit(setting)
         removed = fitting.removed(fitted, fitting.validated(setting).predictions)

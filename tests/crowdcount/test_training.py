@@ -18,7 +18,7 @@ from crowdcount.errors import DatasetError, ModelError
 from crowdcount.learning import cache, fitting, measuring, recordings, regressors, reports
 from crowdcount.learning.audit import audit_labels
 from crowdcount.learning.datasets import Dataset, load_dataset
-from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated
+from crowdcount.learning.fitting import MIN_LABELS, N_BLOCKS, Fitting, Validated, measure_labelled
 from crowdcount.learning.measuring import FeatureTable, measure, n_lost_labels
 from crowdcount.learning.recalibration import recalibrate
 from crowdcount.learning.regressors import (
@@ -159,6 +159,8 @@ class TestTrain:
         assert training.n_unlabelled == np.isnan(counts).sum()
         assert training.metrics.n == np.isfinite(counts).sum()
         assert training.metrics.mae < 0.4
+        of_few = measure_labelled(replace(linear, counts=counts), "51-150")
+        np.testing.assert_array_equal(of_few.rows, np.arange(50, 150))
 
     def test_corrupted_labels_are_named(self, linear):
         wrong = np.array([17, 55, 56, 102, 140, 181])
@@ -387,6 +389,13 @@ class TestTrain:
             train(linear, frames="1-5")
         with pytest.raises(DatasetError, match=r"found 2 .*; label more frames$"):
             train(linear, frames="1-2")
+
+    def test_too_few_labels_are_told_before_frames_are_measured(self, street, monkeypatch):
+        measured = counted(monkeypatch, Pipeline, "measure")
+        counts = np.where(np.arange(len(street.counts)) < MIN_LABELS - 1, street.counts, np.nan)
+        with pytest.raises(DatasetError, match=f"{MIN_LABELS} or more labelled frames"):
+            train(replace(street.dataset(), counts=counts), scene=street.scene)
+        assert not measured
 
     def test_of_thousands_of_labels_evenly_spread_ones_are_learnt_from(self, linear, monkeypatch):
         """All fits that hold a matrix over the labelled frames then have one that the memory takes."""

@@ -1031,6 +1031,7 @@ class TestLocalCounts:
         whole = fitting.validated(HuberLossSetting(1.0, 1e-2))
         both = fitting.with_local(whole)
         assert both.local is not None
+        assert (whole.facts()["local"], both.facts()["local"]) == (None, asdict(both.local))
         assert both.metrics.mae < 0.95 * whole.metrics.mae
         mixture = fitting.predictor(both)[1].predict(known.features)
         assert count_metrics(dataset.counts, mixture).mae < both.metrics.mae

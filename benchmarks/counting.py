@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -121,8 +122,12 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
     small = [pipeline.reduced(image) for image in images]
     greys = [cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for image in small]
     foregrounds = [segmenter.apply(image) for image in small]
-    masks = [foreground.mask for foreground in foregrounds]
-    figures = [pipeline.figures(mask.copy()) for mask in masks]
+
+    def figures_of(k):
+        copied = replace(foregrounds[k], mask=foregrounds[k].mask.copy())
+        return pipeline.figures(copied, greys[k])
+
+    figures = [figures_of(k) for k in range(len(images))]
     rows = [pipeline.measure(image).features for image in images]
     rows = [row[None] if model.per_cell else row.reshape(1, -1) for row in rows]
 
@@ -146,7 +151,7 @@ def stage_times(clip: str, model: str, n_frames: int, repeats: int) -> dict[str,
         "reducing the frame": lambda k: pipeline.reduced(images[k]),
         "foreground": lambda k: segmenter.apply(small[k]),
         "brightness": lambda k: cv2.cvtColor(small[k], cv2.COLOR_BGR2GRAY),
-        "people in the foreground": lambda k: pipeline.figures(masks[k].copy()),
+        "people in the foreground": figures_of,
         **features,
         "count from the features": lambda k: count(rows[k]),
     }

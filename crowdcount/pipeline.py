@@ -277,7 +277,7 @@ class Pipeline:
         segmenter = self._segmenter  # in haze that comes or goes, `_applied` has made a new one
         frame = self._last_frame = foreground.image_bgr
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        figures = self.figures(foreground.mask)
+        figures = self.figures(foreground, grey)
         found = {
             "blank": contrast_of(small) < BLANK_RANGE,
             "frozen": self._freeze.see(frame_bgr),
@@ -336,8 +336,9 @@ class Pipeline:
     def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
         """Foreground (h, w) bool of a frame (H, W, 3) uint8 between two measured ones; leaves no trace."""
         small = self._cleared(self.reduced(frame_bgr))
-        mask = self.figures(self._segmenter.mask_of(small)).mask
-        return self._segmenter.as_seen(mask)
+        foreground = self._segmenter.in_between(small)
+        grey = cv2.cvtColor(foreground.image_bgr, cv2.COLOR_BGR2GRAY)
+        return self._segmenter.as_seen(self.figures(foreground, grey).mask)
 
     def measure_again(self, sharpness: float) -> np.ndarray:
         """Features of the frame that was measured last, had it been blurrier or sharper; leaves no trace. See
@@ -345,7 +346,7 @@ class Pipeline:
         frame = with_sharpness(self._last_frame, sharpness)
         foreground = self._segmenter.apply_again(frame)
         grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-        return self._features(frame, grey, self.figures(foreground.mask), foreground.light)
+        return self._features(frame, grey, self.figures(foreground, grey), foreground.light)
 
     def _features(self, frame, grey, figures, light) -> np.ndarray:
         if self._blobs is not None:
@@ -362,11 +363,12 @@ class Pipeline:
             [self.views(grey, Figures(part, self.geometry)) for part in by_direction(mask, speed)]
         )
 
-    def figures(self, mask: np.ndarray) -> Figures:
-        """What is measured of a foreground (h, w) bool at the working size; may change the mask."""
+    def figures(self, foreground: Foreground, grey: np.ndarray) -> Figures:
+        """What is measured of a foreground at the working size, of brightness (h, w) uint8; may change its
+        mask."""
         if self._blobs is not None:
-            return self._blobs.figures(mask)
-        closed = cv2.morphologyEx(mask.view(np.uint8), cv2.MORPH_CLOSE, _CLOSING)
+            return self._blobs.figures(foreground.mask, grey, foreground.scene_bgr)
+        closed = cv2.morphologyEx(foreground.mask.view(np.uint8), cv2.MORPH_CLOSE, _CLOSING)
         return Figures(closed.view(bool) & self.geometry.roi, self.geometry)
 
     def views(self, grey: np.ndarray, figures: Figures) -> np.ndarray:

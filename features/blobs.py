@@ -6,6 +6,7 @@ import numpy as np
 
 from .geometry import Figures, Geometry
 from .images import Closing
+from .outlines import OutlineMeter
 from .perspective import heights_by_end, is_from_below_heads
 from .vehicles import LEAST_VEHICLE, VehicleFinder
 
@@ -41,14 +42,26 @@ class BlobWeigher:
         self._vehicles = VehicleFinder(geometry.person_height, geometry.roi)
         joining_wh = [2 * round(half * seen_height) + 1 for half in _JOINING]
         self._joining = Closing(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, joining_wh))
+        self._outlines: OutlineMeter | None = None
 
-    def figures(self, mask: np.ndarray) -> Figures:
-        """The foreground (H, W) bool, its parts joined, specks and vehicles dropped; changes the mask."""
+    def figures(self, mask: np.ndarray, grey: np.ndarray, scene_bgr: np.ndarray | None) -> Figures:
+        """People in a foreground (H, W) bool, which is changed: its parts joined, without specks, vehicles
+        and what has no outline.
+
+        Parameters
+        ----------
+        grey : (H, W) uint8
+            Brightness of the frame.
+        scene_bgr : (H, W, 3) uint8 or None
+            The empty scene in its light, the same array as long as that stays; None where there is none.
+        """
         _, top, _, height = cv2.boundingRect(mask.view(np.uint8))
         band = slice(max(0, top - 1), top + height + 1)  # beyond these rows is nothing, joined or not
         joined = cv2.medianBlur(self._joining.apply(mask[band].view(np.uint8)), 3)
         mask[band] = joined.view(bool) & self._geometry.roi[band]
         figures = self._weighed(mask, band)
+        if scene_bgr is not None:
+            figures = figures.without(self._outlines_in(scene_bgr).soft(grey, figures))
         is_large = figures.blob_areas >= LEAST_VEHICLE
         if is_large.any():
             large = np.zeros_like(mask)
@@ -56,6 +69,11 @@ class BlobWeigher:
             if self._vehicles.take_from(large, mask):
                 return self._weighed(mask, band, without_vehicles=True)
         return figures
+
+    def _outlines_in(self, scene_bgr) -> OutlineMeter:
+        if self._outlines is None or self._outlines.scene_bgr is not scene_bgr:
+            self._outlines = OutlineMeter(scene_bgr)
+        return self._outlines
 
     def _weighed(self, mask, band: slice, without_vehicles: bool = False) -> Figures:
         """The foreground with each pixel's person's height; drops specks. It lies in a band of rows."""
@@ -71,10 +89,5 @@ class BlobWeigher:
         by_top, by_foot = self._lengths_by_end
         feet = pixels + width * (bottoms.take(blobs) - rows)
         lengths = np.maximum(by_foot.ravel().take(feet), by_top.ravel().take(pixels))
-        areas = np.bincount(blobs, lengths**2, n_blobs)
-        is_speck = (areas < LEAST_BLOB).take(blobs)
-        mask.ravel()[pixels[is_speck]] = False
-        kept = np.flatnonzero(~is_speck)
-        return Figures(
-            mask, self._geometry, pixels.take(kept), lengths.take(kept), blobs.take(kept), without_vehicles
-        )
+        figures = Figures(mask, self._geometry, pixels, lengths, blobs, without_vehicles)
+        return figures.without(figures.blob_areas < LEAST_BLOB)

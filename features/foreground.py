@@ -5,7 +5,7 @@ and learns the background anew after either.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -57,12 +57,15 @@ class Foreground:
     image_bgr : (H, W, 3) uint8
         What it was found in: the frame, as the camera would show it in its place and with the scene in its
         first state; or in rain and snow the one before it without drops and flakes.
+    scene_bgr : (H, W, 3) uint8 or None
+        The empty scene in that light, the same array as long as both stay; None where nothing was sought.
     """
 
     mask: np.ndarray
     flags: tuple[str, ...]
     light: Light | None
     image_bgr: np.ndarray
+    scene_bgr: np.ndarray | None = None
 
 
 class Segmenter:
@@ -299,7 +302,7 @@ class Segmenter:
         """Segment the next (H, W, 3) uint8 frame."""
         self._n_frames += 1
         former = self._lighting.light
-        mask_of = None if former is None else lambda image: self._segmented(image, former)[0]
+        mask_of = None if former is None else lambda image: self._segmented(image, former).mask
         as_it_is = frame_bgr
         frame_bgr = self._rain.without_drops(self._steady(frame_bgr), self._n_frames, mask_of)
         if shows_nothing(frame_bgr):  # a cable or a decoder failed: scene and light are as before
@@ -316,8 +319,8 @@ class Segmenter:
         if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), self._flags(), None, frame_bgr)
         former = self._lighting.light
-        foreground, n_changed, seen_bgr = self._segmented_in_its_light(frame_bgr, looking)
-        light = self._lighting.light
+        found = self._segmented_in_its_light(frame_bgr, looking)
+        n_changed, light = np.count_nonzero(found.mask), self._lighting.light
         if self._model.see():
             self._keep(frame_bgr)
         has_doubled = self._has_doubled(n_changed, self._n_steady)
@@ -336,8 +339,7 @@ class Segmenter:
                 return self._applied_anew(as_it_is, n_changed)
             elif not self._view.is_shaken and self._light_has_changed(former, n_changed):
                 self._learning_for = "light_change"
-        flags = self._flags() or (("noisy",) if is_noisy(light) else ())
-        return Foreground(foreground, flags, light, seen_bgr)
+        return replace(found, flags=self._flags() or (("noisy",) if is_noisy(light) else ()))
 
     def _in_known_place(self, as_it_is, frame_bgr) -> np.ndarray:
         """A frame where the known view is found, as it is and as it was steadied before; and the known scene
@@ -397,11 +399,11 @@ class Segmenter:
         frame_bgr = self._steady(frame_bgr)
         light = self._light_of(frame_bgr)
         self._lighting.start(light)
-        foreground, self._n_steady, seen_bgr = self._segmented(frame_bgr, light)
-        self._n_at_look = self._n_steady
+        found = self._segmented(frame_bgr, light)
+        self._n_at_look = self._n_steady = np.count_nonzero(found.mask)
         if self._has_doubled(self._n_steady, n_before):
             self._learning_for = "camera_moved"
-        return Foreground(foreground, self._flags(), light, seen_bgr)
+        return replace(found, flags=self._flags())
 
     def evened_out(self, frame_bgr: np.ndarray, light: Light) -> np.ndarray:
         """A frame (H, W, 3) uint8 in some light as it were in the empty scene's, which is where the view is
@@ -420,17 +422,15 @@ class Segmenter:
         "learning". The next frame is segmented as if this had not been."""
         if self.empty is None:
             return Foreground(np.zeros(self.roi.shape, bool), ("learning",), None, frame_bgr)
-        light = self._light_of(frame_bgr)
-        foreground, _, seen_bgr = self._segmented(frame_bgr, light)
-        return Foreground(foreground, (), light, seen_bgr)
+        return self._segmented(frame_bgr, self._light_of(frame_bgr))
 
-    def mask_of(self, frame_bgr: np.ndarray) -> np.ndarray:
-        """Foreground (H, W) bool of a (H, W, 3) uint8 frame between the last and the next, which is segmented
-        as if this had not been."""
+    def in_between(self, frame_bgr: np.ndarray) -> Foreground:
+        """Segment a (H, W, 3) uint8 frame between the last and the next, which is segmented as if this had
+        not been."""
         frame_bgr = self._steady(frame_bgr)
         if shows_nothing(frame_bgr):
-            return np.zeros(self.roi.shape, bool)
-        return self.apply_again(self._rain.in_between(frame_bgr)).mask
+            return Foreground(np.zeros(self.roi.shape, bool), (), None, frame_bgr)
+        return self.apply_again(self._rain.in_between(frame_bgr))
 
     @property
     def sees_rain(self) -> bool:
@@ -445,26 +445,25 @@ class Segmenter:
         """Keep a frame for learning: in its own light, as `resume` does not know the last look's."""
         self._model.keep(self.evened_out(frame_bgr, self._light_of(frame_bgr)))
 
-    def _segmented(self, frame_bgr, light) -> tuple[np.ndarray, int, np.ndarray]:
-        """The foreground (H, W) bool in some light, its number of pixels, and the frame as the scene in its
-        first state would have it, in which it was found."""
+    def _segmented(self, frame_bgr, light) -> Foreground:
+        """The foreground in some light, without flags."""
         mask, seen_bgr = self._model.segment(frame_bgr, light)
         foreground = cv2.bitwise_and(cv2.medianBlur(mask, 3), self.roi.view(np.uint8)).view(bool)
         if self.is_shifted:
             foreground &= self._view.registration.in_view
-        return foreground, np.count_nonzero(foreground), seen_bgr
+        return Foreground(foreground, (), light, seen_bgr, self._model.subtractor.lit_bgr)
 
-    def _segmented_in_its_light(self, frame_bgr, looking: bool) -> tuple[np.ndarray, int, np.ndarray]:
+    def _segmented_in_its_light(self, frame_bgr, looking: bool) -> Foreground:
         """`_segmented` in the light as last looked at: now, where it is the turn, or it may be another."""
         lighting, former = self._lighting, self._lighting.light
         if looking or lighting.is_due:
             lighting.light = self._light_of(frame_bgr)
         found = self._segmented(frame_bgr, lighting.light)
-        if lighting.light is former and self._has_doubled(found[1], self._n_at_look):
+        if lighting.light is former and self._has_doubled(np.count_nonzero(found.mask), self._n_at_look):
             lighting.light = self._light_of(frame_bgr)
             found = self._segmented(frame_bgr, lighting.light)
         if lighting.light is not former:
-            self._n_at_look = found[1]
+            self._n_at_look = np.count_nonzero(found.mask)
         if looking:
             lighting.take_turn()
         return found
@@ -488,8 +487,8 @@ class Segmenter:
         lights = [self._light_of(frame) for frame in frames_bgr]
         if any(light.is_recoloured or light.is_sharper or is_noisy(light) for light in lights):
             return False
-        found = [self._segmented(frame, light)[1] for frame, light in zip(frames_bgr, lights, strict=True)]
-        return np.median(found) < EXPLAINED_SHARE * self._n_pixels
+        found = [self._segmented(frame, light).mask for frame, light in zip(frames_bgr, lights, strict=True)]
+        return np.median([np.count_nonzero(mask) for mask in found]) < EXPLAINED_SHARE * self._n_pixels
 
     def _has_doubled(self, n_changed: int, n_before: int) -> bool:
         """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""

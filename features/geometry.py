@@ -177,12 +177,15 @@ class Figures:
         #: (k,) float32: length of each pixel in person heights, its area in squared ones.
         self.lengths = 1.0 / geometry.person_height.ravel().take(self.pixels) if lengths is None else lengths
         self.areas = self.lengths**2
-        #: (k,) int: the geometry's part that each pixel lies in.
-        self.parts = geometry.parts.take(self.pixels)
         if blobs is None:
             _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=8, ltype=cv2.CV_32S)
             blobs = labels.ravel().take(self.pixels)
         self.blobs = blobs
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """(k,) int: the geometry's part that each pixel lies in."""
+        return self.geometry.parts.take(self.pixels)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -228,3 +231,11 @@ class Figures:
         index = self.parts[chosen] * n_bins + bins
         by_part = np.bincount(index, weights, n_parts * n_bins).reshape(n_parts, n_bins)
         return self.geometry.total(by_part.astype(np.float64, copy=False))  # of no pixels they are integers
+
+    def without(self, are_dropped: np.ndarray) -> "Figures":
+        """What is left without some of the blobs, (n_blobs,) bool; changes the mask."""
+        is_dropped = are_dropped.take(self.blobs)
+        self.mask.ravel()[self.pixels[is_dropped]] = False
+        kept = np.flatnonzero(~is_dropped)
+        parts = (array.take(kept) for array in (self.pixels, self.lengths, self.blobs))
+        return Figures(self.mask, self.geometry, *parts, self.without_vehicles)

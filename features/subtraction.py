@@ -44,6 +44,8 @@ class Subtractor:
     ----------
     meter : LightMeter
         Of the empty scene.
+    lit_bgr : (H, W, 3) uint8
+        The empty scene in the light in which a frame was segmented last.
     least_contrast : float
         By what share of its brightness half of the scene must differ, or more, to be foreground, in the light
         in which a frame was segmented last.
@@ -94,7 +96,7 @@ class Subtractor:
         frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        is_shade = is_shadow_at(changed, frame_bgr, self._lit, light.black_at(changed), self._is_grey)
+        is_shade = is_shadow_at(changed, frame_bgr, self.lit_bgr, light.black_at(changed), self._is_grey)
         mask.ravel()[changed] = ~is_shade
         return mask, frame_bgr
 
@@ -113,9 +115,9 @@ class Subtractor:
             threshold = np.maximum(threshold, least).astype(np.uint8)
         if threshold is not self.empty.threshold or extremes is not self._extremes:
             limits = self._limits_at(threshold, extremes)
-        self._lit, *others = map(light.cast_on, images)
+        self.lit_bgr, *others = map(light.cast_on, images)
         # behind haze all is brighter, but not by what people differ from it
-        seen = self._lit if light.tones is None else self.empty.image_bgr
+        seen = self.lit_bgr if light.tones is None else self.empty.image_bgr
         brightness = cv2.cvtColor(seen[::_EACH, ::_EACH], cv2.COLOR_BGR2GRAY)
         self.least_contrast = float(np.median(threshold[::_EACH, ::_EACH] / np.maximum(brightness, 1.0)))
         least, most = light.cast_on(limits[0], np.minimum), light.cast_on(limits[1], np.maximum)
@@ -123,7 +125,7 @@ class Subtractor:
         self._range = cv2.min(least, cv2.merge([255 - threshold] * 3)), most
         if others:
             usual = cv2.merge([self.empty.threshold] * 3)
-            states = self._lit, *others
+            states = self.lit_bgr, *others
             self._state_ranges = [(cv2.subtract(one, usual), cv2.add(one, usual)) for one in states]
 
     def _in_first_state(self, frame_bgr) -> np.ndarray:
@@ -132,4 +134,4 @@ class Subtractor:
             return frame_bgr
         is_first, *are_others = (cv2.inRange(frame_bgr, *limits).view(bool) for limits in self._state_ranges)
         is_other = np.any(are_others, axis=0) & self.empty.changing & ~is_first
-        return np.where(is_other[..., None], self._lit, frame_bgr)
+        return np.where(is_other[..., None], self.lit_bgr, frame_bgr)

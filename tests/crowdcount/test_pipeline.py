@@ -311,6 +311,24 @@ class TestAnyScene:
         whole.learn(frames)
         assert features[:, 0].sum() == pytest.approx(whole.measure(frames[3]).features[0, 0])
 
+    @pytest.mark.parametrize("seen", ["as measured", "in between", "at another sharpness"])
+    def test_what_is_without_outlines_is_nobody(self, seen):
+        """A moth before the lens; what is as large and dark on the ground is somebody."""
+        pipeline = Pipeline.for_any_scene(drawn_scene((320, 240)), rate=1.0)
+        frames = list(drawn((320, 240), n_people=0))
+        pipeline.learn(frames)
+        spot = cv2.ellipse(np.zeros((240, 320), np.float32), (160, 150), (16, 30), 0, 0, 360, 1, -1)
+        found = []
+        for blur in (0.5, 9):
+            share = cv2.GaussianBlur(spot, (0, 0), blur)[..., None]
+            frame = (frames[0] * (1 - share) + 10 * share).astype(np.uint8)
+            if seen == "in between":
+                found.append(pipeline.mask_of(frame).any())
+                continue
+            features = pipeline.measure(frame).features
+            found.append((features if seen == "as measured" else pipeline.measure_again(0.8)).any())
+        assert found == [True, False]
+
 
 class TestHaze:
     HAZE = Haze(np.full(8, 2 / 3), np.full(8, 200 / 3))

@@ -123,11 +123,11 @@ class TestMasks:
         for (frame, _), (between, truth) in zip(clip[::2], clip[1::2], strict=True):
             mask = segmenter.apply(frame).mask
             np.testing.assert_array_equal(mask, other.apply(frame).mask)
-            overlaps.append(overlap(segmenter.mask_of(between), truth))
+            overlaps.append(overlap(segmenter.in_between(between).mask, truth))
         assert min(overlaps) > 0.7
         assert np.mean(overlaps) > 0.85
-        assert not segmenter.mask_of(np.zeros_like(between)).any()  # a cable failed
-        assert not Segmenter(rate, ROI).mask_of(between).any()
+        assert not segmenter.in_between(np.zeros_like(between)).mask.any()  # a cable failed
+        assert not Segmenter(rate, ROI).in_between(between).mask.any()
 
     @both_rates
     def test_leave_out_most_of_a_cast_shadow(self, empty_scene, rate):
@@ -976,7 +976,7 @@ class TestRain:
         assert not any(one.flags for one, _ in settled)
         *_, (between, people), (_, _), (following, _) = self.clip(63, 30)
         twin = copy.deepcopy(segmenter)
-        assert overlap(segmenter.mask_of(between), people) > 0.8
+        assert overlap(segmenter.in_between(between).mask, people) > 0.8
         np.testing.assert_array_equal(segmenter.apply(following).mask, twin.apply(following).mask)
 
     def test_is_over_when_it_is(self, empty_scene):
@@ -1122,7 +1122,7 @@ class TestCamera:
         assert found.flags == ()
         frame = camera(person_mask(70, 100), gain=1.05, shadows=[person_mask(100, 100)])
         frame = cv2.GaussianBlur(frame, (5, 5), 0)
-        np.testing.assert_array_equal(segmenter.mask_of(frame), other.mask_of(frame))
+        np.testing.assert_array_equal(segmenter.in_between(frame).mask, other.in_between(frame).mask)
 
     def test_moved_before_the_first_frame_it_is_judged_as_if_later(self, empty_scene):
         segmenter, camera = empty_scene(HIGH)
@@ -1130,7 +1130,7 @@ class TestCamera:
         moved, frame = camera(shift=(5, -3)), camera(person_mask(70, 100), shift=(5, -3))
         assert segmenter.apply(moved).flags == began.apply(moved).flags == ("shifted_back",)
         frame = cv2.GaussianBlur(frame, (3, 3), 0)
-        np.testing.assert_array_equal(segmenter.mask_of(frame), began.mask_of(frame))
+        np.testing.assert_array_equal(segmenter.in_between(frame).mask, began.in_between(frame).mask)
 
     @both_rates
     @pytest.mark.parametrize("any_scene", [False, True])

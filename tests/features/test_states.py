@@ -193,7 +193,7 @@ class TestSegmenter:
             assert found.flags == ()
             assert found.mask.mean() < 0.005
             frame[person] = (20, 160, 40)
-            assert overlap(segmenter.mask_of(frame), person) > 0.8
+            assert overlap(segmenter.in_between(frame).mask, person) > 0.8
 
     def test_gives_the_picture_as_the_first_state_would_have_it(self, segmenter):
         first = segmenter.reference_bgr

@@ -12,9 +12,9 @@ from .geometry import Figures
 LEAST_SOFT = 0.08
 #: Of the outline of a soft blob a smaller share is steep: against what it differs from the scene, this share
 #: as steep as the scene's own edges (docs/decisions/2026-11-29-outlines.md).
-_MOST_STEEP, _STEEPNESS = 0.1, 0.6
-#: Where these are less steep, all of the picture is out of focus, and nothing is told.
-_LEAST_SHARPNESS = 0.25
+_MOST_STEEP, _STEEPNESS = 0.1, 0.65
+#: Where these are less steep, all of the picture is out of focus, and nothing is told; steeper none are.
+_LEAST_SHARPNESS, _SHARPEST = 0.25, 0.6
 #: What differs by fewer grey levels is as the scene is: half of one who stands there all the time, and is a
 #: part of its picture (`MedianBackground.segment`).
 _LEAST_DIFFERENCE = 8
@@ -55,24 +55,26 @@ class OutlineMeter:
         difference from the scene has none.
         """
         blobs, is_large = figures.blobs, figures.blob_areas >= LEAST_SOFT
-        if not is_large.any() or self.sharpness < _LEAST_SHARPNESS:
-            return np.zeros(len(is_large), bool)
-        n_pixels = np.bincount(blobs)
+        if not is_large.any():
+            return is_large
         difference = cv2.absdiff(grey, self._grey).ravel().take(figures.pixels).astype(np.float64)
-        mean = np.bincount(blobs, difference) / np.maximum(n_pixels, 1)
-        is_above = difference >= mean.take(blobs)
-        above = np.bincount(blobs, difference * is_above) / np.maximum(np.bincount(blobs, is_above), 1)
-        is_other = np.bincount(blobs, difference >= _LEAST_DIFFERENCE) >= 0.5 * n_pixels
+        differs = np.bincount(blobs, difference**2) / np.maximum(np.bincount(blobs, difference), 1)
+        is_told = np.bincount(blobs, difference >= _LEAST_DIFFERENCE) >= 0.5 * np.bincount(blobs)
 
         inner = cv2.erode(figures.mask.view(np.uint8), _NEIGHBOURS)  # at the picture's edge is no outline
-        is_outline = inner.ravel().take(figures.pixels) == 0
-        pixels, blobs = figures.pixels[is_outline], blobs[is_outline]
-        steep = np.square(_SLOPE * _STEEPNESS * self.sharpness * above).take(blobs)
+        outline = np.flatnonzero(inner.ravel().take(figures.pixels) == 0)
+        pixels, blobs = figures.pixels.take(outline), blobs.take(outline)
         slopes = [image.ravel().take(pixels).astype(np.float64) for image in cv2.spatialGradient(grey)]
         scenes = [image.ravel().take(pixels) for image in self._gradients]
-        n_steep = [
-            np.bincount(blobs, across**2 + down**2 >= steep, len(is_large))
-            for across, down in (slopes, np.subtract(slopes, scenes))
-        ]
-        n_outline = np.bincount(blobs, minlength=len(is_large))
-        return is_large & is_other & (np.minimum(*n_steep) < _MOST_STEEP * n_outline)
+        both = [across**2 + down**2 for across, down in (slopes, np.subtract(slopes, scenes))]
+        most_steep = _MOST_STEEP * np.bincount(blobs, minlength=len(is_large))
+
+        def have_none(sharpness):
+            steep = np.square(_SLOPE * _STEEPNESS * sharpness * differs).take(blobs)
+            n_steep = [np.bincount(blobs, squared >= steep, len(is_large)) for squared in both]
+            return np.minimum(*n_steep) < most_steep
+
+        is_soft = is_large & is_told & have_none(_SHARPEST)
+        if is_soft.any():  # seldom: then it is worth to ask how sharp the scene is
+            is_soft &= self.sharpness >= _LEAST_SHARPNESS and have_none(self.sharpness)
+        return is_soft

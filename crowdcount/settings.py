@@ -69,6 +69,8 @@ def load_settings(path: Path, group: click.Group) -> dict[str, dict[str, object]
         content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{path} is no UTF-8 text, as TOML is; save it as UTF-8") from error
     except (OSError, ValueError, RecursionError) as error:
         raise click.UsageError(f"{path} cannot be read: {error}; correct it") from error
     return _tables(content, group, str(path))

@@ -1037,6 +1037,12 @@ class TestSettings:
         assert (code, stdout) == (2, "")
         assert said in stderr
 
+    def test_the_encoding_of_powershell_is_named(self, run, here):
+        Path("crowdcount.toml").write_text("[count]\nevery = 2\n", encoding="utf-16")
+        code, stdout, stderr = run("absent.avi")
+        assert (code, stdout) == (2, "")
+        assert stderr.rstrip().endswith("crowdcount.toml is no UTF-8 text, as TOML is; save it as UTF-8")
+
 
 @pytest.mark.parametrize(
     "command",

@@ -487,8 +487,9 @@ class Segmenter:
         lights = [self._light_of(frame) for frame in frames_bgr]
         if any(light.is_recoloured or light.is_sharper or is_noisy(light) for light in lights):
             return False
-        found = [self._segmented(frame, light).mask for frame, light in zip(frames_bgr, lights, strict=True)]
-        return np.median([np.count_nonzero(mask) for mask in found]) < EXPLAINED_SHARE * self._n_pixels
+        found = map(self._segmented, frames_bgr, lights)
+        n_changed = np.median([np.count_nonzero(each.mask) for each in found])
+        return n_changed < EXPLAINED_SHARE * self._n_pixels
 
     def _has_doubled(self, n_changed: int, n_before: int) -> bool:
         """Whether twice as many pixels are foreground as before, and `UNSTEADY_SHARE` of the scene more."""

@@ -235,6 +235,8 @@ class Figures:
     def without(self, are_dropped: np.ndarray) -> "Figures":
         """What is left without some of the blobs, (n_blobs,) bool; changes the mask."""
         is_dropped = are_dropped.take(self.blobs)
+        if not is_dropped.any():
+            return self
         self.mask.ravel()[self.pixels[is_dropped]] = False
         kept = np.flatnonzero(~is_dropped)
         parts = (array.take(kept) for array in (self.pixels, self.lengths, self.blobs))

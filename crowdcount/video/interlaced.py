@@ -91,7 +91,6 @@ class InterlacedVideo:
             self.release()
             return
         self._stream = self._container.streams.video[0]
-        self._codec = self._stream.codec_context.codec.canonical_name  # whatever the decoder is called
         self._stream.codec_context.thread_count = int(os.environ.get("OPENCV_FFMPEG_THREADS", "0"))
         self._origin = self._stream.start_time or 0
 
@@ -103,11 +102,12 @@ class InterlacedVideo:
             return 0.0
         fps = float(self._stream.guessed_rate or 0)
         shape = self._stream.sample_aspect_ratio
+        codec = self._stream.codec_context.codec.canonical_name  # whatever the decoder is called
         duration_s = (self._container.duration or 0) / 1e6
         tell = {
             cv2.CAP_PROP_FPS: lambda: fps,
             cv2.CAP_PROP_FRAME_COUNT: lambda: self._stream.frames or math.floor(duration_s * fps + 0.5),
-            cv2.CAP_PROP_FOURCC: lambda: int.from_bytes(self._codec[:4].encode(), "little"),
+            cv2.CAP_PROP_FOURCC: lambda: int.from_bytes(codec[:4].encode(), "little"),
             cv2.CAP_PROP_SAR_NUM: lambda: shape.numerator if shape else 0,
             cv2.CAP_PROP_SAR_DEN: lambda: shape.denominator if shape else 1,
             cv2.CAP_PROP_POS_MSEC: lambda: self._stamp_s() * 1000,

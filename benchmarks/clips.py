@@ -18,7 +18,7 @@ def looped(clip: str, folder: Path, n_frames: int) -> str:
             with open_source(clip) as source:
                 yield from (frame.image_bgr for frame in source.frames())
 
-    return _written(folder / f"looped-{n_frames}.avi", clip, itertools.islice(images(), n_frames))
+    return written(folder / f"looped-{n_frames}.avi", clip, itertools.islice(images(), n_frames))
 
 
 def dimmed(clip: str, folder: Path, first: int) -> str:
@@ -26,10 +26,11 @@ def dimmed(clip: str, folder: Path, first: int) -> str:
     with open_source(clip) as source:
         frames = source.frames()
         images = (frame.image_bgr // 2 if frame.index >= first else frame.image_bgr for frame in frames)
-        return _written(folder / "dimmed.avi", clip, images)
+        return written(folder / "dimmed.avi", clip, images)
 
 
-def _written(path: Path, clip: str, images: Iterable[np.ndarray]) -> str:
+def written(path: Path, clip: str, images: Iterable[np.ndarray]) -> str:
+    """A file of images (H, W, 3) uint8, of the clip's size and rate."""
     with open_source(clip) as source:
         info = source.info
     codec = cv2.VideoWriter.fourcc(*"MJPG")

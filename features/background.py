@@ -17,9 +17,10 @@ import numpy as np
 
 from .captions import captions
 from .empty_scene import DEVIATIONS, RESTLESS, EmptyScene, as_coloured, settle, still_seen
+from .ghosts import behind_ghosts, without_ghosts
 from .images import median_of, noise_of
 from .light import Light, shows_nothing
-from .standing import never_at_rest
+from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
 from .subtraction import LEAST_STEPS, NOTHING, Subtractor
@@ -145,15 +146,33 @@ class MedianBackground:
         others = ()
         if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
-        least = np.maximum(self._least, LEAST_STEPS * self.step)
-        threshold = np.clip(self._deviations * noise, least, 80).astype(np.uint8)
+        threshold = self._threshold_for(noise)
         standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = NOTHING
             if self._person_height is not None and len(frames) >= _HALF:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         empty = EmptyScene(image, threshold, others_bgr=others)
+        if standing is not None and not 0 < length_s < LEAST_S:
+            empty, ghosts = self._without_ghosts(empty, frames)
+            standing = without_ghosts(standing, ghosts)
         self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
+
+    def _without_ghosts(self, empty, frames) -> tuple[EmptyScene, np.ndarray]:
+        """An empty scene with what is behind its ghosts, and where these are, (H, W) bool."""
+        ghosts, behind, noise = behind_ghosts(frames, empty.image_bgr, self._person_height)
+        ghosts &= empty.threshold < NOTHING
+        if empty.changing is not None:
+            ghosts &= ~empty.changing
+        images = empty.image_bgr, *empty.others_bgr
+        image, *others = (np.where(ghosts[..., None], behind, one) for one in images)
+        threshold = np.where(ghosts, self._threshold_for(noise), empty.threshold)
+        return EmptyScene(image, threshold, others_bgr=others), ghosts
+
+    def _threshold_for(self, noise) -> np.ndarray:
+        """(H, W) uint8: by how many grey levels a pixel with some noise, (H, W), must differ."""
+        least = np.maximum(self._least, LEAST_STEPS * self.step)
+        return np.clip(self._deviations * noise, least, 80).astype(np.uint8)
 
     def take(
         self, empty: EmptyScene, frames: Iterable[np.ndarray] = (), standing: np.ndarray | None = None

@@ -90,12 +90,17 @@ def who_stays(
 
 def sway_of(differences: np.ndarray) -> np.ndarray:
     """(H, W) float32: by how much each pixel differs from the empty scene beyond what pixels usually do, in
-    times one grey level more than that. `differences` (n, H, W) uint8 above a pixel's median, in which
-    somebody passes, count as the median."""
-    middle = np.ceil(percentile_of(differences, 50)).astype(np.uint8)
-    means = np.minimum(differences, middle).mean(axis=0, dtype=np.float32)
+    times one grey level more than that. `differences` (n, H, W) uint8 are as `calm_means` takes them."""
+    means = calm_means(differences)
     usual = np.median(means)
     return np.maximum(means - usual, 0) / (usual + 1)
+
+
+def calm_means(differences: np.ndarray) -> np.ndarray:
+    """Mean (…) float32 of each pixel's differences (n, …) uint8 from the empty scene; those above its median,
+    in which somebody passes, count as the median."""
+    middle = np.ceil(percentile_of(differences, 50)).astype(np.uint8)
+    return np.minimum(differences, middle).mean(axis=0, dtype=np.float32)
 
 
 def bodies(

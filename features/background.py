@@ -131,7 +131,7 @@ class MedianBackground:
             self._due = max(self._due, n_halves * _HALF)
         self._learn(frames, length_s)
 
-    def _learn(self, frames, length_s: float = 0.0) -> None:
+    def _learn(self, frames, length_s: float = 0.0, former: EmptyScene | None = None) -> None:
         image = median_of(frames)
         known, light = as_coloured(self.known, image)
         if known is not None and _is_another(light):
@@ -153,17 +153,20 @@ class MedianBackground:
             if self._person_height is not None and len(frames) >= _HALF:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         empty = EmptyScene(image, threshold, others_bgr=others)
-        if standing is not None and not 0 < length_s < LEAST_S:
-            empty, ghosts = self._without_ghosts(empty, frames)
-            standing = without_ghosts(standing, ghosts)
+        if self._any_scene and self._person_height is not None and not 0 < length_s < LEAST_S:
+            empty, ghosts = self._without_ghosts(empty, frames, former)
+            standing = None if standing is None else without_ghosts(standing, ghosts)
         self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
 
-    def _without_ghosts(self, empty, frames) -> tuple[EmptyScene, np.ndarray]:
-        """An empty scene with what is behind its ghosts, and where these are, (H, W) bool."""
-        ghosts, behind, noise = behind_ghosts(frames, empty.image_bgr, self._person_height)
-        ghosts &= empty.threshold < NOTHING
-        if empty.changing is not None:
-            ghosts &= ~empty.changing
+    def _without_ghosts(self, empty, frames, former) -> tuple[EmptyScene, np.ndarray]:
+        """An empty scene with what is behind its ghosts, by the frames and the former scene, and where these
+        are, (H, W) bool."""
+        before = None if former is None else (former.image_bgr, former.threshold / self._deviations)
+        ghosts, behind, noise = behind_ghosts(frames, empty.image_bgr, self._person_height, before)
+        for one in (empty, former or empty):
+            ghosts &= one.threshold < NOTHING
+            if one.changing is not None:
+                ghosts &= ~one.changing
         images = empty.image_bgr, *empty.others_bgr
         image, *others = (np.where(ghosts[..., None], behind, one) for one in images)
         threshold = np.where(ghosts, self._threshold_for(noise), empty.threshold)
@@ -223,7 +226,7 @@ class MedianBackground:
             return
         shown = [frame for frame in self._window if not shows_nothing(frame)]
         if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
-            self._learn(np.stack(shown))
+            self._learn(np.stack(shown), former=self.empty)
         is_full = len(self._window) == LEARNING_FRAMES
         self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
 

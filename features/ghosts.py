@@ -5,8 +5,8 @@ that part alone: somebody has an outline, and what is behind has none of that sh
 taken away has one too, but nobody who stands is quite still (docs/decisions/2026-11-30-ghosts.md).
 """
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 import cv2
 import numpy as np
@@ -16,6 +16,8 @@ from .postures import calm_means
 
 #: Frames of a part: their median is without passers-by.
 PART_FRAMES = 6
+#: Of fewer, parts would be too few to tell.
+LEAST_FRAMES = 30
 #: Grey levels by which that differs from the scene, at the least.
 _LEAST_DIFFERENCE = 15
 _SPECK = np.ones((3, 3), np.uint8)  # smaller differences are none
@@ -35,7 +37,10 @@ _SLOPE = 8
 
 
 def behind_ghosts(
-    frames: np.ndarray, image_bgr: np.ndarray, person_height: np.ndarray
+    frames: np.ndarray,
+    image_bgr: np.ndarray,
+    person_height: np.ndarray,
+    former: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find who stands in one place for most of the footage, but not all of it, and what is behind them.
 
@@ -47,11 +52,14 @@ def behind_ghosts(
         The scene that most of them show.
     person_height : (H, W) float32, pixels
         Height of a standing person whose body centre lies at the pixel.
+    former : ((H, W, 3) uint8, (H, W) float64), optional
+        The scene as it was learnt before in that light, and the standard deviation of a pixel around it. Of
+        fewer than `LEAST_FRAMES` only that tells what is behind.
 
     Returns
     -------
     ghosts : (H, W) bool
-        Where the scene shows somebody who is elsewhere in a part of the footage, and a little around.
+        Where the scene shows somebody who is not there in a part of the footage, and a little around.
     behind_bgr : (H, W, 3) uint8
         The scene, with what is shown there in that part.
     noise : (H, W) float64
@@ -62,8 +70,7 @@ def behind_ghosts(
     usual = cache(lambda: np.median(calm_means(differences()[:, ::_EACH, ::_EACH])))
     behind, noise = image_bgr.copy(), np.zeros(person_height.shape)
     ghosts = np.zeros(person_height.shape, bool)
-    for part in np.array_split(frames, max(1, len(frames) // PART_FRAMES)):
-        shown = median_of(part)
+    for shown, noise_around in _parts(frames, former):
         found = np.zeros(ghosts.shape, np.uint8)
         for box, outline, edge in _outlined(behind, shown, person_height):
             away = largest_difference(shown[box], image_bgr[box])[outline].mean()
@@ -74,9 +81,20 @@ def behind_ghosts(
         if found.any():
             found = cv2.dilate(found, _AROUND).view(bool)
             behind[found] = shown[found]
-            noise[found] = noise_of(part, shown)[found]
+            noise[found] = noise_around()[found]
             ghosts |= found
     return ghosts, behind, noise
+
+
+def _parts(frames, former) -> Iterator[tuple[np.ndarray, Callable[[], np.ndarray]]]:
+    """What is shown before and in each part of some frames, (H, W, 3) uint8, and the noise around it."""
+    if former is not None:
+        image, noise = former
+        yield image, lambda: noise
+    if len(frames) >= LEAST_FRAMES:
+        for part in np.array_split(frames, len(frames) // PART_FRAMES):
+            shown = median_of(part)
+            yield shown, partial(noise_of, part, shown)
 
 
 def without_ghosts(standing: np.ndarray, ghosts: np.ndarray) -> np.ndarray:

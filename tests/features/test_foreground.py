@@ -421,9 +421,12 @@ class TestResuming:
         camera, learnings = Camera(), []
         segmenter = learnt(HIGH, [camera() for _ in range(20)])
         learn = background.MedianBackground._learn
-        monkeypatch.setattr(
-            background.MedianBackground, "_learn", lambda *given: learnings.append(1) or learn(*given)
-        )
+
+        def counted(*given, **named):
+            learnings.append(1)
+            learn(*given, **named)
+
+        monkeypatch.setattr(background.MedianBackground, "_learn", counted)
         segmenter.resume(1000, [camera() for _ in kept_frames(1000, HIGH)])
         assert len(learnings) == 1
         for k in range(1001, 1050):

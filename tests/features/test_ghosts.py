@@ -78,6 +78,36 @@ class TestGhosts:
         assert not ghosts.any()
 
 
+class TestFormerScene:
+    """As it was learnt before, tells what is behind who is there in all of the frames since."""
+
+    NOISE = np.full((HEIGHT, WIDTH), 1.5)
+    IMAGE = EMPTY.round().astype(np.uint8)
+
+    def ghosts_in(self, frames, former_bgr=IMAGE):
+        return behind_ghosts(frames, median_of(frames), HEIGHTS, (former_bgr, self.NOISE))
+
+    @pytest.mark.parametrize("n", [8, N_FRAMES])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_shows_what_is_behind_who_came(self, n, seed):
+        frames, masks = with_somebody(passers=0, seed=seed)
+        ghosts, behind, noise = self.ghosts_in(frames[:n])
+        usual = masks[:n].mean(axis=0) > 0.5
+        assert overlap(ghosts, usual) > 0.5
+        assert np.array_equal(behind[ghosts], self.IMAGE[ghosts])
+        assert (noise[ghosts] == 1.5).all()
+        assert not noise[~ghosts].any()
+        assert not behind_ghosts(frames[:n], median_of(frames[:n]), HEIGHTS)[0].any()
+
+    def test_is_given_up_where_somebody_left(self):
+        frames, _ = with_somebody(stays=())
+        there, _ = with_somebody(passers=0)
+        assert not self.ghosts_in(frames, median_of(there))[0].any()
+
+    def test_is_given_up_where_something_was_put_down(self):
+        assert not self.ghosts_in(with_box(shown=range(N_FRAMES)))[0].any()
+
+
 class TestStanding:
     SHAPE = 40, 60
 
@@ -137,6 +167,28 @@ class TestSegmenter:
         assert found[:, 12:56, 6:50].mean() < 0.01
         assert found[45:, masks[:40].mean(axis=0) > 0.5].mean() < 0.05
         assert np.mean([overlap(found[n], masks[n]) for n in range(40)]) > 0.6
+
+    def test_goes_on_seeing_who_has_come_to_stay(self):
+        """As of a stream, where the scene is learnt at once, and anew after 160, 320 and 640 frames."""
+        frames, masks = with_somebody(passers=0)
+        empty, _ = with_somebody(stays=(), passers=0)
+        segmenter = Segmenter(1.0, ROI, any_scene=True, person_height=HEIGHTS)
+        for frame in empty[:30]:
+            segmenter.apply(frame)
+        found = [segmenter.apply(frames[n % N_FRAMES]).mask for n in range(30, 700)]
+        for after in (100, 200, 400, 660):
+            assert overlap(found[after], masks[(after + 30) % N_FRAMES]) > 0.7
+        left = segmenter.apply(empty[40]).mask
+        assert left[masks.mean(axis=0) > 0.5].mean() < 0.05
+
+    def test_soon_takes_what_is_put_down_for_the_scene(self):
+        segmenter = Segmenter(1.0, ROI, any_scene=True, person_height=HEIGHTS)
+        for frame in with_box(shown=())[:30]:
+            segmenter.apply(frame)
+        frames = with_box(shown=range(N_FRAMES))
+        found = [segmenter.apply(frames[n % N_FRAMES]).mask for n in range(30, 400)]
+        assert found[100][60:90, 70:88].mean() > 0.8
+        assert found[-1][60:90, 70:88].mean() < 0.05
 
     def test_leaves_a_caption_alone(self):
         """Digits that change are drawn over whoever is there."""

@@ -167,6 +167,8 @@ class MedianBackground:
             ghosts &= one.threshold < NOTHING
             if one.changing is not None:
                 ghosts &= ~one.changing
+        if not ghosts.any():
+            return empty, ghosts
         images = empty.image_bgr, *empty.others_bgr
         image, *others = (np.where(ghosts[..., None], behind, one) for one in images)
         threshold = np.where(ghosts, self._threshold_for(noise), empty.threshold)

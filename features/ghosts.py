@@ -14,10 +14,9 @@ import numpy as np
 from .images import largest_difference, median_of, noise_of
 from .postures import calm_means
 
-#: Frames of a part: their median is without passers-by.
+#: Frames of a part: their median is without passers-by. Of fewer than five parts none is looked at.
 PART_FRAMES = 6
-#: Of fewer, parts would be too few to tell.
-LEAST_FRAMES = 30
+LEAST_FRAMES = 5 * PART_FRAMES
 #: Grey levels by which that differs from the scene, at the least.
 _LEAST_DIFFERENCE = 15
 _SPECK = np.ones((3, 3), np.uint8)  # smaller differences are none
@@ -65,7 +64,6 @@ def behind_ghosts(
     noise : (H, W) float64
         Standard deviation of a pixel around that there, grey levels; 0 elsewhere.
     """
-
     differences = cache(lambda: np.stack([largest_difference(frame, image_bgr) for frame in frames]))
     usual = cache(lambda: np.median(calm_means(differences()[:, ::_EACH, ::_EACH])))
     behind, noise = image_bgr.copy(), np.zeros(person_height.shape)
@@ -115,7 +113,7 @@ def _outlined(
     n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(
         cv2.morphologyEx(differs, cv2.MORPH_OPEN, _SPECK)
     )
-    steepness = [_steepness(image) for image in (scene_bgr, shown_bgr)]
+    steepness = cache(lambda: [_steepness(image) for image in (scene_bgr, shown_bgr)])
     for label in range(1, n_labels):
         left, top, width, height, n_pixels = stats[label]
         tall = person_height[top + height // 2, left + width // 2]
@@ -124,7 +122,7 @@ def _outlined(
         box = slice(max(0, top - 1), top + height + 1), slice(max(0, left - 1), left + width + 1)
         outline = (labels[box] == label).view(np.uint8)
         edge = cv2.dilate(outline, _BESIDE) > cv2.erode(outline, _WITHIN)
-        scene, part = (steep[box][edge].mean() + _FAINT for steep in steepness)
+        scene, part = (steep[box][edge].mean() + _FAINT for steep in steepness())
         if scene >= STEEPER * part:
             yield box, outline.view(bool), edge
 

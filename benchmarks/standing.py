@@ -22,6 +22,7 @@ from crowdcount.learning.datasets import Dataset
 from crowdcount.learning.training import evaluate
 from crowdcount.model import default_model
 from crowdcount.video import open_source
+from features.images import largest_difference, median_of
 
 N_FRAMES, RATE = 400, 10.0
 #: When they stand there, in shares of the time.
@@ -39,7 +40,7 @@ _NEIGHBOURS = {size: np.ones((size, size), np.uint8) for size in (3, 5)}
 
 def cut_out(image_bgr: np.ndarray, empty_bgr: np.ndarray) -> np.ndarray:
     """How much of each pixel (H, W) is covered by people, between 0 and 1, float32."""
-    differs = cv2.absdiff(image_bgr, empty_bgr).max(axis=2)
+    differs = largest_difference(image_bgr, empty_bgr)
     people = (cv2.GaussianBlur(differs, (0, 0), 1.2) > _DIFFERS).astype(np.uint8)
     people = cv2.morphologyEx(people, cv2.MORPH_CLOSE, _NEIGHBOURS[5])
     _, labels, stats, _ = cv2.connectedComponentsWithStats(people)
@@ -52,7 +53,7 @@ def with_standing(
 ) -> Iterator[np.ndarray]:
     """`n` frames (H, W, 3) uint8, to and fro; for a part of the time the people of one stand there."""
     rng = np.random.default_rng(number)
-    empty = np.median(frames[::12], axis=0).astype(np.uint8)
+    empty = median_of(frames[::12])
     covered, people = cut_out(frames[number], empty), np.float32(frames[number])
     height, width = covered.shape
     noises = rng.normal(0, _NOISE, (8, *people.shape)).astype(np.float32)

@@ -154,11 +154,11 @@ class MedianBackground:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         empty = EmptyScene(image, threshold, others_bgr=others)
         if self._any_scene and self._person_height is not None and not 0 < length_s < LEAST_S:
-            empty, ghosts = self._without_ghosts(empty, frames, former)
+            empty, ghosts = self._seen_behind(empty, frames, former)
             standing = None if standing is None else without_ghosts(standing, ghosts)
         self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
 
-    def _without_ghosts(self, empty, frames, former) -> tuple[EmptyScene, np.ndarray]:
+    def _seen_behind(self, empty, frames, former) -> tuple[EmptyScene, np.ndarray]:
         """An empty scene with what is behind its ghosts, by the frames and the former scene, and where these
         are, (H, W) bool."""
         before = None if former is None else (former.image_bgr, former.threshold / self._deviations)

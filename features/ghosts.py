@@ -11,7 +11,7 @@ from functools import cache, partial
 import cv2
 import numpy as np
 
-from .images import largest_difference, median_of, noise_of
+from .images import largest_difference, median_of, noise_of, steepness
 from .postures import calm_means
 
 #: Frames of a part: their median is without passers-by. Of fewer than five parts none is looked at.
@@ -31,8 +31,6 @@ _EACH = 4  # of so many rows and columns one tells what pixels usually do
 #: How far an outline's edge reaches out and in.
 _BESIDE, _WITHIN = np.ones((3, 3), np.uint8), np.ones((5, 5), np.uint8)
 _AROUND = np.ones((5, 5), np.uint8)  # what is a little around a ghost goes with it
-#: `cv2.spatialGradient` of a slope of one grey level per pixel.
-_SLOPE = 8
 
 
 def behind_ghosts(
@@ -113,7 +111,7 @@ def _outlined(
     n_labels, labels, stats, _ = cv2.connectedComponentsWithStats(
         cv2.morphologyEx(differs, cv2.MORPH_OPEN, _SPECK)
     )
-    steepness = cache(lambda: [_steepness(image) for image in (scene_bgr, shown_bgr)])
+    slopes = cache(lambda: [_slopes(image) for image in (scene_bgr, shown_bgr)])
     for label in range(1, n_labels):
         left, top, width, height, n_pixels = stats[label]
         tall = person_height[top + height // 2, left + width // 2]
@@ -122,12 +120,11 @@ def _outlined(
         box = slice(max(0, top - 1), top + height + 1), slice(max(0, left - 1), left + width + 1)
         outline = (labels[box] == label).view(np.uint8)
         edge = cv2.dilate(outline, _BESIDE) > cv2.erode(outline, _WITHIN)
-        scene, part = (steep[box][edge].mean() + _FAINT for steep in steepness())
+        scene, part = (slope[box][edge].mean() + _FAINT for slope in slopes())
         if scene >= STEEPER * part:
             yield box, outline.view(bool), edge
 
 
-def _steepness(image_bgr) -> np.ndarray:
-    """(H, W) float32: by how many grey levels per pixel the brightness of an image changes."""
-    across, down = cv2.spatialGradient(cv2.cvtColor(image_bgr, cv2.COLOR_BGR2GRAY))
-    return cv2.magnitude(np.float32(across), np.float32(down)) / _SLOPE
+def _slopes(image_bgr) -> np.ndarray:
+    """`steepness` (H, W) of the brightness of an image."""
+    return steepness(*cv2.spatialGradient(cv2.cvtColor(image_bgr, cv2.COLOR_BGR2GRAY)))

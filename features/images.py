@@ -6,6 +6,8 @@ from functools import cache
 import cv2
 import numpy as np
 
+#: `cv2.spatialGradient` of a slope of one grey level per pixel.
+SLOPE = 8.0
 #: Values of one image that are sorted at a time: with those of 60 others they stay in the cache.
 _STRIP = 1 << 15
 #: Coarse noise is no more than so many times the median of its upper quartile over the picture.
@@ -184,6 +186,12 @@ def largest_channel(image_bgr: np.ndarray) -> np.ndarray:
     """The largest of the three channels of an image (H, W, 3) uint8: (H, W) uint8."""
     blue, green, red = cv2.split(image_bgr)
     return cv2.max(cv2.max(blue, green), red)
+
+
+def steepness(across: np.ndarray, down: np.ndarray) -> np.ndarray:
+    """(H, W) float32: by how many grey levels per pixel an image changes, by its gradients (H, W) int16 as
+    `cv2.spatialGradient` has them."""
+    return cv2.magnitude(np.float32(across), np.float32(down)) / SLOPE
 
 
 def channel_spread(channels: Sequence[np.ndarray]) -> np.ndarray:

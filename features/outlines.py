@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 
 from .geometry import Figures
+from .images import SLOPE, steepness
 
 #: Blobs below this area, in squared person heights, have too few pixels to tell: a person covers about .2.
 LEAST_SOFT = 0.08
@@ -21,8 +22,6 @@ _LEAST_DIFFERENCE = 8
 #: The scene's edges are the fifth of its places around which brightness differs most, within so many pixels.
 _EDGES, _AROUND = 80, np.ones((7, 7), np.uint8)
 _NEIGHBOURS = np.ones((3, 3), np.uint8)
-#: `cv2.spatialGradient` of a slope of one grey level per pixel.
-_SLOPE = 8.0
 
 
 class OutlineMeter:
@@ -42,8 +41,7 @@ class OutlineMeter:
     @cached_property
     def sharpness(self) -> float:
         """Slope of the scene's edges, as a share of what brightness differs across them: 0.5 at the most."""
-        across, down = self._gradients
-        slopes = cv2.dilate(cv2.magnitude(np.float32(across), np.float32(down)) / _SLOPE, _AROUND)
+        slopes = cv2.dilate(steepness(*self._gradients), _AROUND)
         differences = cv2.morphologyEx(self._grey, cv2.MORPH_GRADIENT, _AROUND)
         is_edge = differences >= max(1.0, np.percentile(differences, _EDGES))
         return float(np.median(slopes[is_edge] / differences[is_edge])) if is_edge.any() else 0.0
@@ -70,7 +68,7 @@ class OutlineMeter:
         most_steep = _MOST_STEEP * np.bincount(blobs, minlength=len(is_large))
 
         def have_none(sharpness):
-            steep = np.square(_SLOPE * _STEEPNESS * sharpness * differs).take(blobs)
+            steep = np.square(SLOPE * _STEEPNESS * sharpness * differs).take(blobs)
             n_steep = [np.bincount(blobs, squared >= steep, len(is_large)) for squared in both]
             return np.minimum(*n_steep) < most_steep
 

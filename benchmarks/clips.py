@@ -29,12 +29,12 @@ def dimmed(clip: str, folder: Path, first: int) -> str:
         return written(folder / "dimmed.avi", clip, images)
 
 
-def written(path: Path, clip: str, images: Iterable[np.ndarray]) -> str:
-    """A file of images (H, W, 3) uint8, of the clip's size and rate."""
+def written(path: Path, clip: str, images: Iterable[np.ndarray], rate: float | None = None) -> str:
+    """A file of images (H, W, 3) uint8 of the clip's size, at so many per second; by default at its rate."""
     with open_source(clip) as source:
         info = source.info
     codec = cv2.VideoWriter.fourcc(*"MJPG")
-    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, codec, info.fps, info.size_wh)
+    writer = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, codec, rate or info.fps, info.size_wh)
     for image in images:
         writer.write(image)
     writer.release()

@@ -11,6 +11,7 @@ costs far more time and counts no better (docs/decisions/2026-11-20-speed.md).
 import math
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -20,6 +21,8 @@ from .empty_scene import DEVIATIONS, RESTLESS, EmptyScene, as_coloured, settle, 
 from .ghosts import behind_ghosts, without_ghosts
 from .images import median_of, noise_of
 from .light import Light, shows_nothing
+from .parts import PART_FRAMES, parts_of
+from .shade import LitScene, lit_scene
 from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
@@ -137,6 +140,11 @@ class MedianBackground:
         if known is not None and _is_another(light):
             frames = np.stack([light.evened_out(frame) for frame in frames])
             image = median_of(frames)
+        lit, is_long = None, not 0 < length_s < LEAST_S
+        if self._any_scene and is_long:
+            lit = lit_scene(image, parts_of(frames), _lit(former))
+        if lit is not None:
+            image, frames = lit.image_bgr, lit.without_shade(frames)
         is_coarse = self._any_scene and self.is_coarse
         noise = noise_of(frames, image, is_coarse)
         restless = np.flatnonzero(noise > RESTLESS)
@@ -152,8 +160,9 @@ class MedianBackground:
             threshold[captions(frames, image)] = NOTHING
             if self._person_height is not None and len(frames) >= _HALF:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
-        empty = EmptyScene(image, threshold, others_bgr=others)
-        if self._any_scene and self._person_height is not None and not 0 < length_s < LEAST_S:
+        shaded = None if lit is None else lit.shaded
+        empty = EmptyScene(image, threshold, others_bgr=others, shaded=shaded)
+        if self._any_scene and self._person_height is not None and is_long:
             empty, ghosts = self._seen_behind(empty, frames, former)
             standing = None if standing is None else without_ghosts(standing, ghosts)
         self.take(empty if known is None else still_seen(known, empty, frames), frames, standing)
@@ -172,7 +181,7 @@ class MedianBackground:
         images = empty.image_bgr, *empty.others_bgr
         image, *others = (np.where(ghosts[..., None], behind, one) for one in images)
         threshold = np.where(ghosts, self._threshold_for(noise), empty.threshold)
-        return EmptyScene(image, threshold, others_bgr=others), ghosts
+        return replace(empty, image_bgr=image, threshold=threshold, others_bgr=others), ghosts
 
     def _threshold_for(self, noise) -> np.ndarray:
         """(H, W) uint8: by how many grey levels a pixel with some noise, (H, W), must differ."""
@@ -193,6 +202,8 @@ class MedianBackground:
             Where people stand all the time: foreground in every frame.
         """
         self.subtractor = Subtractor(empty, frames, self._any_scene)
+        if standing is not None and empty.shaded is not None:  # shade of leaves looks like who sways
+            standing = without_ghosts(standing, empty.shaded)
         self._standing = standing
 
     def for_another_view(self) -> "MedianBackground":
@@ -225,12 +236,23 @@ class MedianBackground:
         self._window.append(evened_bgr)
         self._n_kept += 1
         if self._n_kept < self._due:
+            self._follow_shade()
             return
         shown = [frame for frame in self._window if not shows_nothing(frame)]
         if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
             self._learn(np.stack(shown), former=self.empty)
         is_full = len(self._window) == LEARNING_FRAMES
         self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
+
+    def _follow_shade(self) -> None:
+        """See where the shade that wanders has come to, by the last frames that were kept."""
+        before = _lit(self.empty)
+        if before is None or len(self._window) < PART_FRAMES:
+            return
+        lit = before.widened(np.stack(list(self._window)[-PART_FRAMES:]))
+        if lit is not before:
+            empty = replace(self.empty, image_bgr=lit.image_bgr, shaded=lit.shaded)
+            self.take(empty, self._window, self._standing)
 
     def segment(self, frame_bgr: np.ndarray, light: Light) -> tuple[np.ndarray, np.ndarray]:
         """See `Subtractor.segment`, of a frame in its place; who stands all the time is foreground."""
@@ -257,6 +279,11 @@ def kept_frames(n_frames: int, rate: float) -> list[int]:
     n_kept = n_frames // step
     first = _HALF * max(0, (n_kept - LEARNING_FRAMES) // _HALF)
     return [step * (k + 1) - 1 for k in range(first, n_kept)]
+
+
+def _lit(empty: EmptyScene | None) -> LitScene | None:
+    """An empty scene as it is lit, if shade wanders over it."""
+    return None if empty is None or empty.shaded is None else LitScene(empty.image_bgr, empty.shaded)
 
 
 def _is_another(light: Light) -> bool:

@@ -41,19 +41,23 @@ class EmptyScene:
         is there all the time does not change it. None: nowhere.
     others_bgr : sequence of (H, W, 3) uint8
         The scene in its other states, see `features.states`.
+    shaded : (H, W) bool or None
+        Where shade wanders over it, see `features.shade`; of the footage at hand alone. None: nowhere.
     """
 
     image_bgr: np.ndarray
     threshold: np.ndarray
     is_proven: np.ndarray | None = None
     others_bgr: Sequence[np.ndarray] = ()
+    shaded: np.ndarray | None = None
 
     @cached_property
     def changing(self) -> np.ndarray | None:
-        """(H, W) bool: where it has several states; None: nowhere."""
-        if not len(self.others_bgr):
-            return None
-        return np.any([(other != self.image_bgr).any(axis=2) for other in self.others_bgr], axis=0)
+        """(H, W) bool: where it has several states or shade wanders; None: nowhere."""
+        changing = [(other != self.image_bgr).any(axis=2) for other in self.others_bgr]
+        if self.shaded is not None:
+            changing.append(self.shaded)
+        return np.any(changing, axis=0) if changing else None
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":
         """The same in a picture of another size."""

@@ -12,11 +12,9 @@ import cv2
 import numpy as np
 
 from .images import largest_difference, median_of, noise_of, steepness
+from .parts import parts_of
 from .postures import calm_means
 
-#: Frames of a part: their median is without passers-by. Of fewer than five parts none is looked at.
-PART_FRAMES = 6
-LEAST_FRAMES = 5 * PART_FRAMES
 #: Grey levels by which that differs from the scene, at the least.
 _LEAST_DIFFERENCE = 15
 _SPECK = np.ones((3, 3), np.uint8)  # smaller differences are none
@@ -87,10 +85,9 @@ def _parts(frames, former) -> Iterator[tuple[np.ndarray, Callable[[], np.ndarray
     if former is not None:
         image, noise = former
         yield image, lambda: noise
-    if len(frames) >= LEAST_FRAMES:
-        for part in np.array_split(frames, len(frames) // PART_FRAMES):
-            shown = median_of(part)
-            yield shown, partial(noise_of, part, shown)
+    for part in parts_of(frames):
+        shown = median_of(part)
+        yield shown, partial(noise_of, part, shown)
 
 
 def without_ghosts(standing: np.ndarray, ghosts: np.ndarray) -> np.ndarray:

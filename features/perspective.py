@@ -14,7 +14,7 @@ import numpy as np
 
 from .images import largest_difference, median_of, medians, noise_of, percentile_of
 from .light import LightMeter, are_grey, unevenness
-from .shadows import is_shadow_at
+from .shadows import IN_GREY, SHADOW, is_shadow_at
 
 #: Bounds of the slope of a line of person height over foot row. It is roughly a person's height over the
 #: camera's: 1.9 stands for a camera at 0.9 m, and at 2 the height over the *centre's* row has no limit.
@@ -309,7 +309,7 @@ def _moving(frame, background, noise, is_grey) -> np.ndarray:
     difference = largest_difference(frame, background)
     moving = cv2.compare(difference, noise, cv2.CMP_GT)
     places = np.flatnonzero(moving != 0)
-    is_shade = is_shadow_at(places, frame, background, is_grey=is_grey)
+    is_shade = is_shadow_at(places, frame, background, depth=IN_GREY if is_grey else SHADOW)
     moving.ravel()[places[is_shade]] = 0
     return cv2.medianBlur(cv2.bitwise_and(difference, moving), 3)
 

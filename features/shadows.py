@@ -1,19 +1,33 @@
 """Shadows: the background, evenly darker."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .images import channel_spread
 
-#: A shadow has so much of the background's light, on average over the channels, at the least and the most;
-#: the channels differ by less than the last.
-_DARKEST, _LIGHTEST, _COLOUR_SPREAD = 0.55, 1.0, 0.10
-#: At the least where nothing has a colour, and clothes are told from shadows by their darkness alone
-#: (docs/decisions/2026-11-28-grey.md).
-_DARKEST_GREY = 0.7
+#: A shadow has no more than this of the background's light, on average over the channels.
+_LIGHTEST = 1.0
+
+
+class Depth(NamedTuple):
+    """How deep shadows are: so much of the background's light they have at the least, on average over the
+    channels, which differ by less than `spread`; numbers, or (k,) arrays."""
+
+    darkest: float | np.ndarray
+    spread: float | np.ndarray
+
+
+#: What is told from people's clothes;
+SHADOW = Depth(0.55, 0.10)
+#: where nothing has a colour, by its darkness alone (docs/decisions/2026-11-28-grey.md);
+IN_GREY = Depth(0.7, 0.10)
+#: and shade where it is known to wander: it may be bluer too (docs/decisions/2026-12-01-shade.md).
+SHADE = Depth(0.4, 0.20)
 
 
 def is_shadow(
-    pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, is_grey: bool = False
+    pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, depth: Depth = SHADOW
 ) -> np.ndarray:
     """Whether pixels are the background darkened evenly in all channels (Prati et al. 2003, simplified).
 
@@ -23,8 +37,7 @@ def is_shadow(
     black_bgr : (3,) or (k, 1) float32, optional
         What black looks like: haze adds that to all levels, and no shadow takes it away. Nothing brighter is
         a shadow on what is darker than that, as where less light falls into a part of the picture.
-    is_grey : bool
-        Whether nothing in the footage has a colour.
+    depth : Depth
 
     Returns
     -------
@@ -34,15 +47,14 @@ def is_shadow(
     blue, green, red = ((pixels_bgr + least) / np.maximum(background_bgr + least, 1)).T
     total = blue + green + red
     spread = channel_spread((blue, green, red))
-    darkest = _DARKEST_GREY if is_grey else _DARKEST
-    is_darker = (total > 3 * darkest) & (total < 3 * _LIGHTEST)
-    return is_darker & (spread < _COLOUR_SPREAD)
+    is_darker = (total > 3 * depth.darkest) & (total < 3 * _LIGHTEST)
+    return is_darker & (spread < depth.spread)
 
 
 def is_shadow_at(
-    pixels, image_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, is_grey: bool = False
+    pixels, image_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, depth: Depth = SHADOW
 ) -> np.ndarray:
     """`is_shadow` (k,) at some pixels, (k,) int places in images (H, W, 3) uint8 read row by row."""
     channels = 3 * pixels + np.arange(3)[:, None]  # channel by channel is faster than pixel by pixel
     seen, background = (image.ravel().take(channels).T for image in (image_bgr, background_bgr))
-    return is_shadow(seen, background, black_bgr, is_grey)
+    return is_shadow(seen, background, black_bgr, depth)

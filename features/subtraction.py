@@ -8,7 +8,7 @@ import numpy as np
 from .empty_scene import EmptyScene
 from .images import largest_channel
 from .light import Light, LightMeter
-from .shadows import is_shadow_at
+from .shadows import IN_GREY, SHADE, SHADOW, Depth, is_shadow_at
 from .tones import SATURATED
 
 #: The threshold where nothing is foreground.
@@ -54,7 +54,8 @@ class Subtractor:
     def __init__(self, empty: EmptyScene, frames: Iterable[np.ndarray] = (), any_scene: bool = False):
         self.empty, self._any_scene = empty, any_scene
         self.meter = LightMeter(empty.image_bgr, frames, empty.changing)
-        self._is_grey = any_scene and self.meter.is_grey  # models of one camera learn what is left
+        # models of one camera learn what is left
+        self._depth = IN_GREY if any_scene and self.meter.is_grey else SHADOW
         self.loosen(False)
 
     def loosen(self, is_shifted: bool) -> None:
@@ -96,9 +97,17 @@ class Subtractor:
         frame_bgr = self._in_first_state(frame_bgr)
         changed = np.flatnonzero(cv2.inRange(frame_bgr, *self._range) == 0)
         mask = np.zeros(frame_bgr.shape[:2], np.uint8)
-        is_shade = is_shadow_at(changed, frame_bgr, self.lit_bgr, light.black_at(changed), self._is_grey)
+        black, depth = light.black_at(changed), self._depth_at(changed)
+        is_shade = is_shadow_at(changed, frame_bgr, self.lit_bgr, black, depth)
         mask.ravel()[changed] = ~is_shade
         return mask, frame_bgr
+
+    def _depth_at(self, pixels) -> Depth:
+        """How deep shadows are at some pixels, (k,) int places."""
+        if self.empty.shaded is None:
+            return self._depth
+        is_shaded = self.empty.shaded.ravel().take(pixels)
+        return Depth(*(np.where(is_shaded, *pair) for pair in zip(SHADE, self._depth, strict=True)))
 
     def _see_in(self, light) -> None:
         """Bring the scene and its limits to a light, so that frames in it need not be evened out."""
@@ -130,7 +139,7 @@ class Subtractor:
 
     def _in_first_state(self, frame_bgr) -> np.ndarray:
         """A frame as it were if the scene was in its first state."""
-        if self.empty.changing is None:
+        if not len(self.empty.others_bgr):
             return frame_bgr
         is_first, *are_others = (cv2.inRange(frame_bgr, *limits).view(bool) for limits in self._state_ranges)
         is_other = np.any(are_others, axis=0) & self.empty.changing & ~is_first

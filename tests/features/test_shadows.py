@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from features.shadows import is_shadow, is_shadow_at
+from features.shadows import IN_GREY, is_shadow, is_shadow_at
 
 
 def test_is_the_background_darkened_evenly():
@@ -28,7 +28,7 @@ def test_leaves_enough_light_of_about_the_same_colour(shares, in_colours, withou
     background = np.full((1, 3), 200, np.uint8)
     pixels = np.rint(background * shares).astype(np.uint8)
     assert is_shadow(pixels, background).item() == in_colours
-    assert is_shadow(pixels, background, is_grey=True).item() == without
+    assert is_shadow(pixels, background, depth=IN_GREY).item() == without
 
 
 def test_of_what_is_nearly_black_leaves_a_level_but_not_nothing():
@@ -42,7 +42,7 @@ def test_at_places_is_as_of_their_pixels():
     image = (background * rng.uniform(0.4, 1.1, (6, 8, 1))).astype(np.uint8)
     places, black = np.arange(2, 48, 3), rng.uniform(0, 20, (16, 1)).astype(np.float32)
     seen, behind = (one.reshape(-1, 3)[places] for one in (image, background))
-    for options in ({}, {"black_bgr": black}, {"is_grey": True}):
+    for options in ({}, {"black_bgr": black}, {"depth": IN_GREY}):
         found = is_shadow_at(places, image, background, **options)
         assert found.tolist() == is_shadow(seen, behind, **options).tolist()
         assert 0 < found.sum() < len(places)

@@ -160,8 +160,8 @@ class MedianBackground:
             threshold[captions(frames, image)] = NOTHING
             if self._person_height is not None and len(frames) >= _HALF:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
-        shaded = None if lit is None else lit.shaded
-        empty = EmptyScene(image, threshold, others_bgr=others, shaded=shaded)
+        shade = None if lit is None else lit.shade
+        empty = EmptyScene(image, threshold, others_bgr=others, shade=shade)
         if self._any_scene and self._person_height is not None and is_long:
             empty, ghosts = self._seen_behind(empty, frames, former)
             standing = None if standing is None else without_ghosts(standing, ghosts)
@@ -202,8 +202,8 @@ class MedianBackground:
             Where people stand all the time: foreground in every frame.
         """
         self.subtractor = Subtractor(empty, frames, self._any_scene)
-        if standing is not None and empty.shaded is not None:  # shade of leaves looks like who sways
-            standing = without_ghosts(standing, empty.shaded)
+        if standing is not None and empty.shade is not None:  # that of leaves looks like who sways
+            standing = without_ghosts(standing, empty.shade.where)
         self._standing = standing
 
     def for_another_view(self) -> "MedianBackground":
@@ -251,7 +251,7 @@ class MedianBackground:
             return
         lit = before.widened(np.stack(list(self._window)[-PART_FRAMES:]))
         if lit is not before:
-            empty = replace(self.empty, image_bgr=lit.image_bgr, shaded=lit.shaded)
+            empty = replace(self.empty, image_bgr=lit.image_bgr, shade=lit.shade)
             self.take(empty, self._window, self._standing)
 
     def segment(self, frame_bgr: np.ndarray, light: Light) -> tuple[np.ndarray, np.ndarray]:
@@ -283,7 +283,7 @@ def kept_frames(n_frames: int, rate: float) -> list[int]:
 
 def _lit(empty: EmptyScene | None) -> LitScene | None:
     """An empty scene as it is lit, if shade wanders over it."""
-    return None if empty is None or empty.shaded is None else LitScene(empty.image_bgr, empty.shaded)
+    return None if empty is None or empty.shade is None else LitScene(empty.image_bgr, empty.shade)
 
 
 def _is_another(light: Light) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from .camera import CameraWatch
 from .images import largest_difference, narrowest_of
 from .light import Light, LightMeter
-from .shadows import is_shadow
+from .shadows import Shade, is_shadow
 
 #: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
 RESTLESS = 8.0
@@ -41,22 +41,22 @@ class EmptyScene:
         is there all the time does not change it. None: nowhere.
     others_bgr : sequence of (H, W, 3) uint8
         The scene in its other states, see `features.states`.
-    shaded : (H, W) bool or None
-        Where shade wanders over it, see `features.shade`; of the footage at hand alone. None: nowhere.
+    shade : Shade or None
+        What wanders over it, see `features.shade`; of the footage at hand alone. None: nothing.
     """
 
     image_bgr: np.ndarray
     threshold: np.ndarray
     is_proven: np.ndarray | None = None
     others_bgr: Sequence[np.ndarray] = ()
-    shaded: np.ndarray | None = None
+    shade: Shade | None = None
 
     @cached_property
     def changing(self) -> np.ndarray | None:
         """(H, W) bool: where it has several states or shade wanders; None: nowhere."""
         changing = [(other != self.image_bgr).any(axis=2) for other in self.others_bgr]
-        if self.shaded is not None:
-            changing.append(self.shaded)
+        if self.shade is not None:
+            changing.append(self.shade.where)
         return np.any(changing, axis=0) if changing else None
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":

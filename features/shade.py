@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from .images import largest_difference, median_of, percentile_of
-from .shadows import SHADE, is_shadow, is_shadow_at
+from .shadows import SHADE, SHADOW, Depth, Shade, is_shadow, is_shadow_at
 
 #: Grey levels by which a part of the footage differs from the scene, at the least.
 _LEAST_DIFFERENCE = 12
@@ -26,6 +26,9 @@ BRIGHTER = 0.2
 #: Leaves sway: what is lit in a part of the footage is as bright as this percentile of its frames, the second
 #: brightest of six. Somebody who passes is in one of them.
 _SWAYING = 80
+#: Shade is as deep as this quantile of what it leaves of the light where it is gone, and by so much deeper.
+_DEEPEST, _DEEPER = 0.1, 0.05
+_SHALLOWEST = 0.5  # but never less deep: that of leaves is hardly ever gone for all of a part
 _AROUND = np.ones((3, 3), np.uint8)  # what is a little around a piece goes with it
 
 
@@ -36,12 +39,12 @@ class LitScene:
     Attributes
     ----------
     image_bgr : (H, W, 3) uint8
-    shaded : (H, W) bool
-        Where shade is in a part of the footage, but not in all of it, and a little around.
+    shade : Shade
+        It is in a part of the footage, but not in all of it, or a little beside.
     """
 
     image_bgr: np.ndarray
-    shaded: np.ndarray
+    shade: Shade
 
     def widened(self, part: np.ndarray) -> "LitScene":
         """The same by what another part of the footage, (n, H, W, 3) uint8, shows besides, as far as shade
@@ -50,18 +53,20 @@ class LitScene:
         return self._with(shown, _Pieces(self.image_bgr, shown))
 
     def _with(self, shown_bgr, pieces: "_Pieces") -> "LitScene":
+        where = self.shade.where
         is_brighter = pieces.of_light & (_total(shown_bgr) > _total(self.image_bgr))
-        if not is_brighter.any() and self.shaded[pieces.of_light].all():
+        if not is_brighter.any() and where[pieces.of_light].all():
             return self
         image = np.where(is_brighter[..., None], shown_bgr, self.image_bgr)
-        return LitScene(image, self.shaded | pieces.of_light)
+        return LitScene(image, self.shade._replace(where=where | pieces.of_light))
 
     def without_shade(self, frames: np.ndarray) -> np.ndarray:
         """Frames (n, H, W, 3) uint8 as they were if all of it was lit."""
-        frames, lit = frames.copy(), self.image_bgr[self.shaded]
+        where = self.shade.where
+        frames, lit = frames.copy(), self.image_bgr[where]
         for frame in frames:
-            seen = frame[self.shaded]
-            frame[self.shaded] = np.where(is_shadow(seen, lit, depth=SHADE)[:, None], lit, seen)
+            seen = frame[where]
+            frame[where] = np.where(is_shadow(seen, lit, depth=SHADE)[:, None], lit, seen)
         return frames
 
 
@@ -88,15 +93,23 @@ def lit_scene(
     pieces = [_Pieces(image_bgr, each) for each in shown]
     if sum(each.n_brighter for each in pieces) <= BRIGHTER * sum(each.n_differing for each in pieces):
         return None
-    scene = LitScene(image_bgr, np.zeros(image_bgr.shape[:2], bool))
+    depth = _depth_of(np.concatenate([each.ratios for each in pieces]))
+    scene = LitScene(image_bgr, Shade(np.zeros(image_bgr.shape[:2], bool), depth))
     for each, its_pieces in zip(shown, pieces, strict=True):
         scene = scene._with(each, its_pieces)
     for part in parts:
         scene = scene.widened(part)
     if former is not None:
         scene = scene._with(former.image_bgr, _Pieces(scene.image_bgr, former.image_bgr))
-        scene = LitScene(scene.image_bgr, scene.shaded | former.shaded)
+        scene = LitScene(scene.image_bgr, Shade(scene.shade.where | former.shade.where, depth))
     return scene
+
+
+def _depth_of(ratios) -> Depth:
+    """How deep shade is that leaves such shares (k, 3) of the light where a part shows it gone."""
+    darkest = np.quantile(ratios.mean(axis=1), _DEEPEST) - _DEEPER
+    spread = SHADOW.spread + np.median(np.ptp(ratios, axis=1))
+    return Depth(float(np.clip(darkest, SHADE.darkest, _SHALLOWEST)), float(min(spread, SHADE.spread)))
 
 
 class _Pieces:
@@ -106,6 +119,8 @@ class _Pieces:
     ----------
     n_differing, n_brighter : int
         Pixels that differ, and those of them that are evenly brighter, in pieces of light or shade.
+    ratios : (n_brighter, 3) float32
+        What share of the light of these the scene has.
     of_light : (H, W) bool
         Where pieces of light or shade are, and a little around.
     """
@@ -121,7 +136,10 @@ class _Pieces:
         is_of_light = n_even >= EVEN * np.bincount(pieces, minlength=n_pieces)
         is_of_light[0] = False  # what does not differ
         self.n_differing = len(pixels)
-        self.n_brighter = np.count_nonzero(is_brighter & is_of_light.take(pieces))
+        brighter = pixels[is_brighter & is_of_light.take(pieces)]
+        self.n_brighter = len(brighter)
+        scene, shown = (image.reshape(-1, 3).take(brighter, axis=0) for image in (scene_bgr, shown_bgr))
+        self.ratios = (scene + np.float32(4)) / (shown + np.float32(4))
         self.of_light = cv2.dilate(is_of_light.take(labels).view(np.uint8), _AROUND).view(bool)
 
 

@@ -22,8 +22,15 @@ class Depth(NamedTuple):
 SHADOW = Depth(0.55, 0.10)
 #: where nothing has a colour, by its darkness alone (docs/decisions/2026-11-28-grey.md);
 IN_GREY = Depth(0.7, 0.10)
-#: and shade where it is known to wander: it may be bluer too (docs/decisions/2026-12-01-shade.md).
+#: and the deepest shade that may wander: it may be bluer too (docs/decisions/2026-12-01-shade.md).
 SHADE = Depth(0.4, 0.20)
+
+
+class Shade(NamedTuple):
+    """Shade that wanders: where, (H, W) bool, and how deep it is."""
+
+    where: np.ndarray
+    depth: Depth
 
 
 def is_shadow(

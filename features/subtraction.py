@@ -8,7 +8,7 @@ import numpy as np
 from .empty_scene import EmptyScene
 from .images import largest_channel
 from .light import Light, LightMeter
-from .shadows import IN_GREY, SHADE, SHADOW, Depth, is_shadow_at
+from .shadows import IN_GREY, SHADOW, Depth, is_shadow_at
 from .tones import SATURATED
 
 #: The threshold where nothing is foreground.
@@ -104,10 +104,11 @@ class Subtractor:
 
     def _depth_at(self, pixels) -> Depth:
         """How deep shadows are at some pixels, (k,) int places."""
-        if self.empty.shaded is None:
+        shade = self.empty.shade
+        if shade is None:
             return self._depth
-        is_shaded = self.empty.shaded.ravel().take(pixels)
-        return Depth(*(np.where(is_shaded, *pair) for pair in zip(SHADE, self._depth, strict=True)))
+        is_shaded = shade.where.ravel().take(pixels)
+        return Depth(*(np.where(is_shaded, *pair) for pair in zip(shade.depth, self._depth, strict=True)))
 
     def _see_in(self, light) -> None:
         """Bring the scene and its limits to a light, so that frames in it need not be evened out."""

@@ -74,9 +74,9 @@ def test_what_is_lit_at_any_time_is_seen_lit(ways):
     middle = found.image_bgr[:, 50:90].astype(float)
     assert np.abs(median_of(frames)[:, 50:90] - ground()[:, 50:90]).mean() > 20
     assert np.abs(middle - ground()[:, 50:90]).mean() < 3
-    assert found.shaded[:, 50:90].mean() > 0.95
-    assert not found.shaded[:, :30].any()  # always in shade
-    assert not found.shaded[:, 110:].any()  # never
+    assert found.shade.where[:, 50:90].mean() > 0.95
+    assert not found.shade.where[:, :30].any()  # always in shade
+    assert not found.shade.where[:, 110:].any()  # never
     assert np.array_equal(found.image_bgr[:, :30], median_of(frames)[:, :30])
 
 
@@ -101,7 +101,7 @@ def test_who_stands_in_the_way_of_shade_is_left_out_of_the_scene():
     someone = in_shirt_and_trousers((60, 60, 190), (200, 60, 40), range(24), left=120)
     found = of(filmed(edge(np.linspace(40, 100, N)), someone))
     assert found is not None
-    assert not found.shaded[52:78, 122:128].any()
+    assert not found.shade.where[52:78, 122:128].any()
     assert np.abs(found.image_bgr[50:80, 120:130].astype(float) - ground()[50:80, 120:130]).mean() < 3
 
 
@@ -122,7 +122,7 @@ def test_what_was_lit_before_is_known_while_shade_wanders_on():
     alone, knowing = of(frames), of(frames, before)
     assert np.abs(alone.image_bgr[:, 35:55].astype(float) - ground()[:, 35:55]).mean() > 40
     assert np.abs(knowing.image_bgr[:, 35:55].astype(float) - ground()[:, 35:55]).mean() < 4
-    assert knowing.shaded[:, 35:55].mean() > 0.95
+    assert knowing.shade.where[:, 35:55].mean() > 0.95
     assert of(filmed(lit()), before) is None
 
 
@@ -133,8 +133,8 @@ def test_is_widened_by_what_comes_to_be_lit_and_else_stays():
     later = filmed(edge(np.full(PART_FRAMES, 45.0)))
     wider = found.widened(later)
     assert np.abs(wider.image_bgr[:, 50:58].astype(float) - ground()[:, 50:58]).mean() < 3
-    assert wider.shaded[:, 50:58].mean() > 0.95
-    assert not wider.shaded[:, :38].any()
+    assert wider.shade.where[:, 50:58].mean() > 0.95
+    assert not wider.shade.where[:, :38].any()
 
 
 def passing(number, image):
@@ -168,7 +168,7 @@ def test_people_are_seen_before_shade_that_wanders_and_it_is_not():
     frames = filmed(edge(np.linspace(40, 100, N)), passing)
     segmenter = segmenter_of(0.05)
     segmenter.learn(frames, 20.0 * N)
-    assert segmenter.empty.shaded is not None
+    assert segmenter.empty.shade is not None
     wrong, missed = mistaken_and_missed(segmenter, frames)
     assert wrong < 0.004  # .015 if it was not told
     assert missed < 0.15
@@ -181,6 +181,6 @@ def test_a_camera_follows_shade_on_its_way():
     frames = filmed(edge(np.linspace(70, 40, 3 * N)), passing)
     segmenter = segmenter_of(rate)
     wrong, missed = mistaken_and_missed(segmenter, frames, first=2 * N)
-    assert segmenter.empty.shaded is not None
+    assert segmenter.empty.shade is not None
     assert wrong < 0.016  # .032 if it was not followed, .046 if it was not told
     assert missed < 0.1

@@ -16,10 +16,8 @@ import cv2
 import numpy as np
 
 from benchmarks.clips import written
-from benchmarks.data import DataError, labelled
-from benchmarks.standing import N_FRAMES, errors, to_and_fro
+from benchmarks.standing import errors, footage, to_and_fro
 from benchmarks.tables import Table
-from crowdcount.video import open_source
 
 #: Of so many frames one is shown, and so many of these are shown a second.
 STEP, RATE = 5, 2.0
@@ -87,13 +85,7 @@ def shown(n: int) -> np.ndarray:
 @click.option("--minutes", type=click.FloatRange(min=1), default=20, show_default=True, help="Of each clip.")
 def main(minutes):
     """Print the error of counts while shade wanders over a scene, and how far they are off when."""
-    try:
-        dataset, _ = labelled("vtest")
-    except DataError as error:
-        raise click.ClickException(str(error)) from error
-    clip, labels = str(dataset.source), dataset.counts[:N_FRAMES]
-    with open_source(clip) as source:
-        frames = [frame.image_bgr for frame, _ in zip(source.frames(), range(N_FRAMES), strict=False)]
+    clip, frames, labels = footage()
     n = round(60 * minutes * RATE)
     truth = labels[shown(n)]
     rows = []

@@ -38,6 +38,18 @@ _NOISE = 2.0  # grey levels: a still picture has none
 _NEIGHBOURS = {size: np.ones((size, size), np.uint8) for size in (3, 5)}
 
 
+def footage() -> tuple[str, list[np.ndarray], np.ndarray]:
+    """`vtest.avi`: its path, and the images (H, W, 3) uint8 and numbers of people of its first `N_FRAMES`."""
+    try:
+        dataset, _ = labelled("vtest")
+    except DataError as error:
+        raise click.ClickException(str(error)) from error
+    clip = str(dataset.source)
+    with open_source(clip) as source:
+        frames = [frame.image_bgr for frame, _ in zip(source.frames(), range(N_FRAMES), strict=False)]
+    return clip, frames, dataset.counts[:N_FRAMES]
+
+
 def cut_out(image_bgr: np.ndarray, empty_bgr: np.ndarray) -> np.ndarray:
     """How much of each pixel (H, W) is covered by people, between 0 and 1, float32."""
     differs = largest_difference(image_bgr, empty_bgr)
@@ -88,13 +100,7 @@ def errors(clip: str, counts: np.ndarray) -> np.ndarray:
 )  # fmt: skip
 def main(minutes, numbers):
     """Print the error of counts while people stand there, and while they do not."""
-    try:
-        dataset, _ = labelled("vtest")
-    except DataError as error:
-        raise click.ClickException(str(error)) from error
-    clip, labels = str(dataset.source), dataset.counts[:N_FRAMES]
-    with open_source(clip) as source:
-        frames = [frame.image_bgr for frame, _ in zip(source.frames(), range(N_FRAMES), strict=False)]
+    clip, frames, labels = footage()
     n = round(60 * minutes * RATE)
     rows = []
     with tempfile.TemporaryDirectory() as folder:

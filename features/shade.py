@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from .images import largest_difference, median_of, percentile_of
-from .shadows import SHADE, SHADOW, Depth, Shade, is_shadow, is_shadow_at
+from .shadows import SHADE, SHADOW, Depth, Shade, is_shadow, is_shadow_at, light_left
 
 #: Grey levels by which a part of the footage differs from the scene, at the least.
 _LEAST_DIFFERENCE = 12
@@ -91,9 +91,10 @@ def lit_scene(
     """
     shown = [median_of(part) for part in parts]
     pieces = [_Pieces(image_bgr, each) for each in shown]
-    if sum(each.n_brighter for each in pieces) <= BRIGHTER * sum(each.n_differing for each in pieces):
+    n_differing = sum(each.n_differing for each in pieces)
+    if sum(len(each.left_in_shade) for each in pieces) <= BRIGHTER * n_differing:
         return None
-    depth = _depth_of(np.concatenate([each.ratios for each in pieces]))
+    depth = _depth_of(np.concatenate([each.left_in_shade for each in pieces]))
     scene = LitScene(image_bgr, Shade(np.zeros(image_bgr.shape[:2], bool), depth))
     for each, its_pieces in zip(shown, pieces, strict=True):
         scene = scene._with(each, its_pieces)
@@ -105,10 +106,10 @@ def lit_scene(
     return scene
 
 
-def _depth_of(ratios) -> Depth:
+def _depth_of(left) -> Depth:
     """How deep shade is that leaves such shares (k, 3) of the light where a part shows it gone."""
-    darkest = np.quantile(ratios.mean(axis=1), _DEEPEST) - _DEEPER
-    spread = SHADOW.spread + np.median(np.ptp(ratios, axis=1))
+    darkest = np.quantile(left.mean(axis=1), _DEEPEST) - _DEEPER
+    spread = SHADOW.spread + np.median(np.ptp(left, axis=1))
     return Depth(float(np.clip(darkest, SHADE.darkest, _SHALLOWEST)), float(min(spread, SHADE.spread)))
 
 
@@ -117,10 +118,10 @@ class _Pieces:
 
     Attributes
     ----------
-    n_differing, n_brighter : int
-        Pixels that differ, and those of them that are evenly brighter, in pieces of light or shade.
-    ratios : (n_brighter, 3) float32
-        What share of the light of these the scene has.
+    n_differing : int
+        Pixels that differ.
+    left_in_shade : (k, 3) float32
+        Of those that are evenly brighter, in pieces of light or shade: `light_left` in the scene.
     of_light : (H, W) bool
         Where pieces of light or shade are, and a little around.
     """
@@ -137,9 +138,8 @@ class _Pieces:
         is_of_light[0] = False  # what does not differ
         self.n_differing = len(pixels)
         brighter = pixels[is_brighter & is_of_light.take(pieces)]
-        self.n_brighter = len(brighter)
-        scene, shown = (image.reshape(-1, 3).take(brighter, axis=0) for image in (scene_bgr, shown_bgr))
-        self.ratios = (scene + np.float32(4)) / (shown + np.float32(4))
+        images = (image.reshape(-1, 3).take(brighter, axis=0) for image in (scene_bgr, shown_bgr))
+        self.left_in_shade = light_left(*images)
         self.of_light = cv2.dilate(is_of_light.take(labels).view(np.uint8), _AROUND).view(bool)
 
 

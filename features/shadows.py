@@ -33,6 +33,12 @@ class Shade(NamedTuple):
     depth: Depth
 
 
+def light_left(pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0) -> np.ndarray:
+    """What share (k, 3) of the light of a background is left in each channel of pixels: see `is_shadow`."""
+    least = np.float32(4) - np.float32(black_bgr)
+    return (pixels_bgr + least) / np.maximum(background_bgr + least, 1)
+
+
 def is_shadow(
     pixels_bgr, background_bgr, black_bgr: np.ndarray | float = 0.0, depth: Depth = SHADOW
 ) -> np.ndarray:
@@ -50,8 +56,7 @@ def is_shadow(
     -------
     (k,) bool
     """
-    least = np.float32(4) - np.float32(black_bgr)
-    blue, green, red = ((pixels_bgr + least) / np.maximum(background_bgr + least, 1)).T
+    blue, green, red = light_left(pixels_bgr, background_bgr, black_bgr).T
     total = blue + green + red
     spread = channel_spread((blue, green, red))
     is_darker = (total > 3 * depth.darkest) & (total < 3 * _LIGHTEST)

@@ -23,9 +23,9 @@ def ground() -> np.ndarray:
     return np.clip(150 + grey[..., None] + np.array([-12, 0, 10], np.float32), 60, 230)
 
 
-def filmed(shades, somebody=None, rng=None) -> np.ndarray:
+def filmed(shades, somebody=None) -> np.ndarray:
     """(n, H, W, 3) uint8: the ground with so much of its light at each pixel (n, H, W), and somebody."""
-    rng = rng or np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     frames = []
     for number, shade in enumerate(shades):
         image = ground() * shade[..., None]

@@ -38,7 +38,7 @@ _SOUGHT_BEFORE_S = (1, 10, 100)  # how long before a frame a seek aims, one afte
 _FAILURES_TO_AN_IMAGE = 1_000  # failed grabs in a row on the way to a single frame
 _BEFORE_SEEK = 32  # frames before the wanted one at which a seek aims: 1 s, and 16 of OpenCV's
 _NEAR = 250  # a start within this many frames is reached by decoding up to it
-_FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps, each a second, to give up at
+_FAILED_SEEKS = 1 / 16  # share of seeks into a gap of the time stamps to give up at
 _SPACED = 64  # frames whose time stamps tell the rate of a file
 _LEAST_STEPS = 1.5  # times the announced interval, or a part of it, from which on it is not the frames'
 #: No footage has such a name; tables of ready-made features do.
@@ -148,7 +148,11 @@ class FileSource(VideoSource):
                 if k - len(frames) >= n - n // 2 or n_failed > n * _FAILED_SEEKS:
                     return []  # everything will be decoded
                 wanted_s = k / n * duration_s
-                capture.go_to(_behind_key_s(packets, wanted_s, reach_s - self._interval_s))
+                aim_s = _behind_key_s(packets, wanted_s, reach_s - self._interval_s)
+                if aim_s is None and n_failed:  # it would decode all up to the end again, in vain
+                    n_failed += 1
+                    continue
+                capture.go_to(wanted_s if aim_s is None else aim_s)
                 if not capture.grab():
                     n_failed += 1
                     continue
@@ -417,16 +421,21 @@ def _key_spacing(packets: Capture) -> float:
     return keys[1] - keys[0] if len(keys) == 2 else math.inf
 
 
-def _behind_key_s(packets: Capture, wanted_s: float, reach_s: float) -> float:
+def _behind_key_s(packets: Capture, wanted_s: float, reach_s: float) -> float | None:
     """A time, less than `reach_s` from a wanted one, to which a seek decodes little, as it is just behind a
-    key frame; the wanted one where there is none."""
+    key frame; the wanted one where there is none, and None where no packet is so near, as in a gap of the
+    time stamps."""
     behind_s = BEHIND_KEY / (packets.fps() or DEFAULT_FPS)
+    is_near = False
     for from_s in (wanted_s, max(0, wanted_s - reach_s)):
         packets.go_to(from_s)
-        while packets.grab() and (there_s := packets.stamp_s() + behind_s) < wanted_s + reach_s:
+        while packets.grab():
+            is_near = is_near or abs(packets.stamp_s() - wanted_s) < reach_s
+            if (there_s := packets.stamp_s() + behind_s) >= wanted_s + reach_s:
+                break
             if packets.is_key() and there_s > wanted_s - reach_s:
                 return there_s
-    return wanted_s
+    return wanted_s if is_near else None
 
 
 def _spacing_s(capture: Capture) -> float:

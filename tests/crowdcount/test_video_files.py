@@ -873,11 +873,16 @@ def later(stream: bytes, shift_s: int) -> bytes:
     return bytes(packets)
 
 
-def test_sample_gives_up_seeking_where_times_jump(tmp_path, monkeypatch):
-    """Each seek into the gap of an hour fails, after it has decoded all that comes before."""
-    parts = [write_video(tmp_path / f"{first}.ts", 90, "MPG2", first=first).read_bytes() for first in (0, 90)]
-    path = tmp_path / "jump.ts"
+def write_jump(folder: Path) -> Path:
+    """A transport stream of 180 frames, whose times jump by an hour in the middle."""
+    parts = [write_video(folder / f"{first}.ts", 90, "MPG2", first=first).read_bytes() for first in (0, 90)]
+    path = folder / "jump.ts"
     path.write_bytes(parts[0] + later(parts[1], 3600))
+    return path
+
+
+def test_sample_gives_up_seeking_where_times_jump(tmp_path, monkeypatch):
+    path = write_jump(tmp_path)
     sought = []
     monkeypatch.setattr(
         Capture, "go_to", lambda self, at_s, go=Capture.go_to: sought.append(at_s) or go(self, at_s)
@@ -889,6 +894,21 @@ def test_sample_gives_up_seeking_where_times_jump(tmp_path, monkeypatch):
     assert len(frames) == 32
     assert np.diff(indices(frames)).max() < 10
     assert_numbered(frames)
+
+
+def test_sample_seeks_once_into_a_gap_in_vain(tmp_path, monkeypatch):
+    """Each seek that fails has decoded all that comes before, more than once."""
+    path, sought = write_jump(tmp_path), []
+
+    def go_to(self, at_s, go=Capture.go_to):
+        if self.get(cv2.CAP_PROP_FORMAT) != -1:  # not among the packets
+            sought.append(at_s)
+        go(self, at_s)
+
+    monkeypatch.setattr(Capture, "go_to", go_to)
+    with open_source(path) as source:
+        assert len(source.sample(32)) == 32
+    assert len([at_s for at_s in sought if 10 < at_s < 3600]) == 1
 
 
 def test_sample_of_a_recording_with_a_long_pause(monkeypatch):

@@ -32,14 +32,19 @@ from .subtraction import LEAST_STEPS, NOTHING, Subtractor
 ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
+#: After what was learnt of one moment frames are kept up to so many times as often, a power of two.
+DENSEST = 16
 #: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: fine
 #: detail drifts, and from an earlier scene frames differ more (docs/decisions/2026-11-22-empty-scene.md).
 ONE_SCENE_S = 3600.0
 #: A scene is learnt in the light of the known one, whose changes a model knows, where it is brighter or
 #: darker by more than this share; but not where so little is left of the light that it is mostly noise.
 OTHER_LIGHT, DARKNESS = 0.1, 1 / 7
-#: Half a window: frames that are kept between one learning and the next.
+#: Half a window: frames that are kept between one learning and the next, and the fewest that tell the states
+#: of what changes to and fro.
 _HALF = LEARNING_FRAMES // 2
+#: Of fewer frames who stands all the time is not told from what sways.
+_FEWEST_STANDING = 12
 
 
 class MedianBackground:
@@ -69,7 +74,7 @@ class MedianBackground:
     step : float or (H, 1) float64
         To how many grey levels one has grown of what was decoded, as where haze is taken away.
     n_frames : int
-        Frames seen so far: each `window_step`-th is kept.
+        Frames seen so far: each `window_step`-th is kept, or more of them for a while (see `learn`).
     least_contrast : float
         `Subtractor.least_contrast` in the light in which a frame was segmented last; 0 before.
     """
@@ -79,7 +84,7 @@ class MedianBackground:
         # a pixel is foreground beyond so many standard deviations of its noise, at least so many grey levels
         self._deviations, self._least = (3.0, 8) if any_scene else (DEVIATIONS, 10)
         self._window = deque(maxlen=LEARNING_FRAMES)
-        self._window_step = window_step(rate)
+        self._window_step, self._density = window_step(rate), 1
         self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.subtractor = self.known = self._steadier = self._standing = None
         self.is_coarse, self.step = False, 1.0
@@ -122,13 +127,17 @@ class MedianBackground:
             Seconds of footage that they are spread over, and that begins now; 0 where unknown. Up to
             `ONE_SCENE_S`, the scene of a model of one camera is not learnt anew before the end of it.
         for_now : bool
-            The frames are of one moment, so that who stands in them leaves a ghost behind later: the scene is
-            learnt anew from the first `MIN_LEARNING_FRAMES` that are kept, then each time that twice as many
-            are, until the window is full.
+            The frames are of one moment, so that who stands in them leaves a ghost behind later: frames are
+            kept up to `DENSEST` times as often, and each time that they fill the window every other one is
+            dropped and half as many are kept from then on, down to the usual. The scene is learnt anew from
+            twice `MIN_LEARNING_FRAMES` of them, and each time that they are of twice as long.
         """
         self._window.clear()
         self._n_kept = 0
-        self._due = MIN_LEARNING_FRAMES if for_now else LEARNING_FRAMES
+        self._due, self._density = LEARNING_FRAMES, 1
+        if for_now:
+            self._due = 2 * MIN_LEARNING_FRAMES
+            self._density = min(DENSEST, 1 << self._window_step.bit_length() - 1)
         if length_s <= ONE_SCENE_S and not self._any_scene:
             n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
             self._due = max(self._due, n_halves * _HALF)
@@ -148,7 +157,7 @@ class MedianBackground:
         is_coarse = self._any_scene and self.is_coarse
         noise = noise_of(frames, image, is_coarse)
         restless = np.flatnonzero(noise > RESTLESS)
-        if self._any_scene and len(restless) and len(frames) >= _HALF:
+        if self._any_scene and len(restless) and len(frames) >= MIN_LEARNING_FRAMES:
             settle(image, frames, restless)
             noise = noise_of(frames, image, is_coarse)
         others = ()
@@ -158,7 +167,7 @@ class MedianBackground:
         standing = None
         if self._any_scene:
             threshold[captions(frames, image)] = NOTHING
-            if self._person_height is not None and len(frames) >= _HALF:
+            if self._person_height is not None and len(frames) >= _FEWEST_STANDING:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         shade = None if lit is None else lit.shade
         empty = EmptyScene(image, threshold, others_bgr=others, shade=shade)
@@ -226,7 +235,7 @@ class MedianBackground:
     def see(self) -> bool:
         """Count one more frame; whether it is its turn to be kept for learning."""
         self.n_frames += 1
-        return self.n_frames % self._window_step == 0
+        return self.n_frames * self._density % self._window_step < self._density
 
     def keep(self, evened_bgr: np.ndarray) -> None:
         """Put an evened (H, W, 3) uint8 frame into the window, and learn from that when it is due.
@@ -241,8 +250,14 @@ class MedianBackground:
         shown = [frame for frame in self._window if not shows_nothing(frame)]
         if len(shown) >= MIN_LEARNING_FRAMES:  # the signal may be lost for hours
             self._learn(np.stack(shown), former=self.empty)
-        is_full = len(self._window) == LEARNING_FRAMES
-        self._due = self._due + _HALF if is_full else min(2 * self._due, LEARNING_FRAMES)
+        if len(self._window) < LEARNING_FRAMES:
+            self._due = min(2 * self._due, LEARNING_FRAMES)
+        elif self._density > 1:
+            self._density //= 2
+            self._window = deque(list(self._window)[1::2], maxlen=LEARNING_FRAMES)
+            self._n_kept = _HALF
+        else:
+            self._due += _HALF
 
     def _follow_shade(self) -> None:
         """See where the shade that wanders has come to, by the last frames that were kept."""

@@ -1,4 +1,5 @@
 import copy
+import itertools
 from dataclasses import replace
 
 import cv2
@@ -223,6 +224,21 @@ class TestMasks:
         for frame, truth in clip[::10]:
             assert overlap(through.apply(frame).mask, truth) >= overlap(plain.apply(frame).mask, truth) - 0.02
 
+    @pytest.mark.parametrize("n_frames", [16, 24, 60])
+    def test_fit_who_is_in_a_place_most_of_the_time_in_any_scene(self, n_frames):
+        """In dark clothes of all colours: another one in each of 5 frames of 8."""
+        camera, rng, place = Camera(), np.random.default_rng(4), person_mask(80, 100)
+        frames = [camera() for _ in range(n_frames)]
+        is_there = np.arange(n_frames) % 8 % 3 < 2
+        is_there[::8] = False
+        for frame in itertools.compress(frames, is_there):
+            frame[place] = rng.uniform(0, 80, 3)
+        segmenter = Segmenter(HIGH, ROI, any_scene=True)
+        segmenter.learn(frames)
+        found = np.array([segmenter.apply(frame).mask[place].mean() for frame in frames])
+        assert found[~is_there].max() < 0.05
+        assert found[is_there].mean() > 0.9
+
     @both_rates
     def test_are_the_same_on_a_second_run(self, rate):
         clip = [frame for frame, _ in walk(Camera(), 20)]
@@ -398,6 +414,29 @@ class TestKnownScene:
             segmenter.apply(camera(*([self.SITTER] if k % 50 >= 10 else [])))
         found = segmenter.apply(camera(self.SITTER)).mask
         assert (found[self.SITTER].mean() > 0.7) == (not for_now)
+
+    def test_of_one_moment_is_learnt_anew_within_seconds(self):
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, any_scene=True)
+        segmenter.learn([camera(self.SITTER) for _ in range(MIN_LEARNING_FRAMES)], for_now=True)
+        ghosts = [segmenter.apply(camera()).mask[self.SITTER].mean() for _ in range(round(25 * HIGH))]
+        assert ghosts[0] > 0.7
+        assert ghosts[-1] == 0
+
+    @pytest.mark.parametrize(("rate", "seconds"), [(2.0, [20, 40, 75, 150, 300, 600, 1200, 1800, 2400]),
+                                                   (0.1, [160, 320, 600, 1200, 1800, 2400])])  # fmt: skip
+    def test_of_one_moment_is_learnt_anew_from_all_that_followed(self, monkeypatch, rate, seconds):
+        learnt = []
+        model = background.MedianBackground(rate)
+        monkeypatch.setattr(model, "_learn", lambda frames, *_, **__: learnt.append(frames[:, 0, 0, 0]))
+        monkeypatch.setattr(background, "shows_nothing", lambda frame: False)
+        model.learn(np.zeros((8, 1, 1, 3)), for_now=True)
+        for number in range(1, round(2500 * rate)):
+            if model.see():
+                model.keep(np.full((1, 1, 3), number / rate))
+        assert [round(one[-1]) for one in learnt[1:]] == seconds
+        for seen_s in learnt[1:]:
+            assert seen_s[0] <= max(seen_s[-1] - 1200, 0) + 20
+            assert np.ptp(np.diff(seen_s)) <= 1 / rate
 
 
 class TestResuming:

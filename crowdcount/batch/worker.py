@@ -24,7 +24,7 @@ from ..errors import CrowdCountError, OutputError, lacks_memory
 Report = Callable[[int, int | None], None]
 _REPORT_EVERY_S = 0.25
 #: What is said of a task, or a video, that took all the time that it may.
-TIME_USED_UP = "stopped: its time is used up"
+TIME_USED_UP = "stopped: its time is used up (--time-limit)"
 _START_S = 300.0  # the longest that a process may take to be ready, however busy the machine
 _PAUSE_S, _LONGEST_PAUSE_S = 1.0, 60.0  # before the first retry, twice as long before each other, and at most
 
@@ -122,9 +122,8 @@ class Worker:
             message = self._hear(wait_s)
             if message is None:
                 self.kill()
-                is_used_up = wait_s < limits.silent_s
-                why = TIME_USED_UP if is_used_up else f"stopped: no progress for {limits.silent_s:g} s"
-                return {"error": why, "kind": "time"}
+                silent = f"stopped: no progress for {limits.silent_s:g} s (--silence)"
+                return {"error": TIME_USED_UP if wait_s < limits.silent_s else silent, "kind": "time"}
             if "done" not in message:
                 return message
             report(message["done"], message["of"])

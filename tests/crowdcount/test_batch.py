@@ -33,7 +33,7 @@ from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment, seams
 from crowdcount.batch.work import Job
-from crowdcount.batch.worker import Limits, Outcome, Worker, _answer
+from crowdcount.batch.worker import TIME_USED_UP, Limits, Outcome, Worker, _answer
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.results import FrameCount
@@ -608,8 +608,8 @@ class TestFaults:
         [
             (signal.SIGKILL, {}, None),
             (signal.SIGKILL, {"retries": 0}, "its worker was killed by signal 9; is the memory enough?"),
-            (signal.SIGSTOP, {"silent_s": 4.0, "retries": 0}, "stopped: no progress for {} s"),
-            (signal.SIGSTOP, {"total_s": 6.0}, "stopped: its time is used up"),
+            (signal.SIGSTOP, {"silent_s": 4.0, "retries": 0}, "stopped: no progress for {} s (--silence)"),
+            (signal.SIGSTOP, {"total_s": 6.0}, "stopped: its time is used up (--time-limit)"),
         ],
     )
     def test_a_worker_that_dies_or_hangs_harms_no_other_video(
@@ -646,7 +646,7 @@ class TestFaults:
         options = Options(f"{archive}/model.npz", f"{archive}/scene.json", 1, 6.0, 2.0, limits)
         engine = _AtOnce(part_s=30.0)
         summary = run_batch(videos, tmp_path, engine, options, _Nobody())
-        told = [("long.avi", "stopped: its time is used up")]
+        told = [("long.avi", "stopped: its time is used up (--time-limit)")]
         assert (summary.counted, summary.failed) == ((0, told) if is_over else (1, []))
         assert len(engine.parts) == (0 if is_over else 4)
 
@@ -731,7 +731,7 @@ class TestFaults:
     def test_no_process_is_started_when_the_time_is_used_up(self):
         """One was, for seconds, and killed at once."""
         worker = Worker()
-        assert worker.run({}, Limits(total_s=0.0), lambda *_: None).error == "stopped: its time is used up"
+        assert worker.run({}, Limits(total_s=0.0), lambda *_: None).error == TIME_USED_UP
         assert worker._reader is None
 
     def test_a_full_disk_ends_the_batch_and_loses_nothing(

@@ -189,7 +189,8 @@ def quantities(
         parts = [sway[part].mean() + _FAINT_PART for part in (inside, outline & ~inside)]
         hollow = np.log(parts[0] / parts[1])
     seen = frames[:, outline]
-    next_to, later = (_calm_difference(seen, np.roll(seen, -k, axis=0)) for k in (step, len(seen) // 2))
+    others = (np.roll(seen, -k, axis=0) for k in (step, len(seen) // 2))
+    next_to, later = (calm_means(largest_difference(seen, one)).mean() for one in others)
     height, width = outline.shape
     return np.array([
         away,
@@ -205,9 +206,3 @@ def log_odds(quantities: np.ndarray) -> float:
     scaled = (quantities - _MEANS) / _DEVIATIONS
     first, second = np.triu_indices(len(scaled))
     return float(_CONSTANT + scaled @ _LINEAR + (scaled[first] * scaled[second]) @ _PRODUCTS)
-
-
-def _calm_difference(seen, others) -> float:
-    """Mean difference of pixels (n, k, 3) uint8 from others, those above a pixel's median as the median."""
-    differences = largest_difference(seen, others)
-    return float(np.minimum(differences, np.median(differences, axis=0)).mean())

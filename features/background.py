@@ -32,7 +32,7 @@ from .subtraction import LEAST_STEPS, NOTHING, Subtractor
 ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
-#: After what was learnt of one moment frames are kept up to so many times as often, a power of two.
+#: Frames to learn soon from are kept up to so many times as often, a power of two.
 DENSEST = 16
 #: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: fine
 #: detail drifts, and from an earlier scene frames differ more (docs/decisions/2026-11-22-empty-scene.md).
@@ -74,7 +74,7 @@ class MedianBackground:
     step : float or (H, 1) float64
         To how many grey levels one has grown of what was decoded, as where haze is taken away.
     n_frames : int
-        Frames seen so far: each `window_step`-th is kept, or more of them for a while (see `learn`).
+        Frames seen so far: each `window_step`-th is kept, or more of them for a while (see `learn_soon`).
     least_contrast : float
         `Subtractor.least_contrast` in the light in which a frame was segmented last; 0 before.
     """
@@ -127,21 +127,28 @@ class MedianBackground:
             Seconds of footage that they are spread over, and that begins now; 0 where unknown. Up to
             `ONE_SCENE_S`, the scene of a model of one camera is not learnt anew before the end of it.
         for_now : bool
-            The frames are of one moment, so that who stands in them leaves a ghost behind later: frames are
-            kept up to `DENSEST` times as often, and each time that they fill the window every other one is
-            dropped and half as many are kept from then on, down to the usual. The scene is learnt anew from
-            twice `MIN_LEARNING_FRAMES` of them, and each time that they are of twice as long.
+            The frames are of one moment, so that who stands in them leaves a ghost behind later: the scene is
+            learnt anew soon.
         """
         self._window.clear()
         self._n_kept = 0
         self._due, self._density = LEARNING_FRAMES, 1
         if for_now:
-            self._due = 2 * MIN_LEARNING_FRAMES
-            self._density = min(DENSEST, 1 << self._window_step.bit_length() - 1)
+            self.learn_soon()
         if length_s <= ONE_SCENE_S and not self._any_scene:
             n_halves = math.ceil(length_s * self._rate / (self._window_step * _HALF))
             self._due = max(self._due, n_halves * _HALF)
         self._learn(frames, length_s)
+
+    def learn_soon(self) -> None:
+        """Learn the scene anew of what comes now.
+
+        Frames are kept up to `DENSEST` times as often, and each time that they fill the window every other
+        one is dropped and half as many are kept from then on, down to the usual. It is learnt from twice
+        `MIN_LEARNING_FRAMES` of them, and each time that they are of twice as long.
+        """
+        self._due = 2 * MIN_LEARNING_FRAMES
+        self._density = min(DENSEST, 1 << self._window_step.bit_length() - 1)
 
     def _learn(self, frames, length_s: float = 0.0, former: EmptyScene | None = None) -> None:
         image = median_of(frames)

@@ -236,6 +236,7 @@ class Segmenter:
         if known is not None and not self._view.is_moved:
             self._model.known = self._known
             self._model.take(known)
+            self._model.learn_soon()
             self._loosen()
             self._learning_for = None
 

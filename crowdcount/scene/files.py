@@ -36,7 +36,8 @@ def load_scene(path: str | Path) -> Scene:
     if path.suffix.lower() == ".npz":
         return scene_of(*load_arrays(path, "scene", VERSION, SceneError), path)
     if path.suffix.lower() == ".mat":
-        raise SceneError(f"{path} is of a data set; make a scene of it (crowdcount scene --import {path})")
+        advice = f"make a scene of it: crowdcount scene VIDEO --import {path}"
+        raise SceneError(f"{path} is of a data set; {advice}")
     content = read_bytes(path, _MAX_JSON_BYTES, "scene file", "give a scene file", SceneError)
     content = content.removeprefix(codecs.BOM_UTF8)  # some editors begin a text with it
     version = validated(Header, content, path).version

@@ -388,7 +388,7 @@ class TestFiles:
         assert "\x1b" not in str(excinfo.value)
 
     def test_a_file_of_a_data_set_is_to_be_imported(self, tmp_path):
-        with pytest.raises(SceneError, match=r"roi\.mat is of a data set; make a scene of it \(crowdcount"):
+        with pytest.raises(SceneError, match=r"roi\.mat is of a data set; make a scene of it: crowdcount"):
             load_scene(tmp_path / "roi.mat")
 
     def test_a_newer_version_says_so(self, given_scene, tmp_path):

@@ -422,6 +422,19 @@ class TestKnownScene:
         assert ghosts[0] > 0.7
         assert ghosts[-1] == 0
 
+    @pytest.mark.parametrize(("learns", "seconds"), [(False, [20, 40]), (True, [])])
+    def test_that_is_seen_at_once_is_learnt_anew_within_seconds(self, learns, seconds):
+        """As of a camera; of a recording the scene is learnt beforehand."""
+        camera, segmenter = Camera(), Segmenter(HIGH, ROI, known=self.known())
+        if learns:
+            segmenter.learn([camera() for _ in range(20)])
+        scenes = []
+        for _ in range(round(50 * HIGH)):
+            segmenter.apply(camera())
+            scenes.append(segmenter.empty)
+        changed = [n / HIGH for n, pair in enumerate(itertools.pairwise(scenes), 2) if pair[0] is not pair[1]]
+        assert [second for second in changed if second > 5] == pytest.approx(seconds, abs=0.2)
+
     @pytest.mark.parametrize(("rate", "seconds"), [(2.0, [20, 40, 75, 150, 300, 600, 1200, 1800, 2400]),
                                                    (0.1, [160, 320, 600, 1200, 1800, 2400])])  # fmt: skip
     def test_of_one_moment_is_learnt_anew_from_all_that_followed(self, monkeypatch, rate, seconds):

@@ -227,6 +227,14 @@ class TestSegmenter:
         found = self.foreground(frames)
         assert (np.mean([overlap(*pair) for pair in zip(found, masks, strict=True)]) > 0.5) == is_seen
 
+    def test_sees_who_stood_there_before_a_stream_within_half_a_minute(self):
+        frames, masks = with_somebody(passers=0)
+        segmenter = Segmenter(1.0, ROI, any_scene=True, person_height=HEIGHTS)
+        found = [segmenter.apply(frame).mask for frame in frames]
+        overlaps = [overlap(*pair) for pair in zip(found, masks, strict=True)]
+        assert np.mean(overlaps[:20]) < 0.3
+        assert np.mean(overlaps[30:]) > 0.7
+
     def test_no_longer_sees_who_stood_in_a_scene_learnt_of_few_frames(self):
         segmenter = Segmenter(1.0, ROI, any_scene=True, person_height=HEIGHTS)
         segmenter.learn(list(with_somebody(passers=0)[0]))

@@ -33,7 +33,7 @@ ABSORPTION_S = 600.0
 #: A background is learnt from this many frames at the most, at the least this many.
 LEARNING_FRAMES, MIN_LEARNING_FRAMES = 60, 8
 #: Frames to learn soon from are kept up to so many times as often, a power of two.
-DENSEST = 16
+_DENSEST = 16
 #: Footage of up to this length is seen to its end in the scene that was learnt from all of it, seconds: fine
 #: detail drifts, and from an earlier scene frames differ more (docs/decisions/2026-11-22-empty-scene.md).
 ONE_SCENE_S = 3600.0
@@ -85,7 +85,7 @@ class MedianBackground:
         self._deviations, self._least = (3.0, 8) if any_scene else (DEVIATIONS, 10)
         self._window = deque(maxlen=LEARNING_FRAMES)
         self._window_step, self._density = window_step(rate), 1
-        self._n_kept, self._due = 0, MIN_LEARNING_FRAMES  # since it was learnt of other frames; the next time
+        self._n_kept, self._due = 0, LEARNING_FRAMES  # since it was learnt of other frames; the next time
         self.subtractor = self.known = self._steadier = self._standing = None
         self.is_coarse, self.step = False, 1.0
         self.n_frames, self.least_contrast = 0, 0.0
@@ -143,12 +143,12 @@ class MedianBackground:
     def learn_soon(self) -> None:
         """Learn the scene anew of what comes now.
 
-        Frames are kept up to `DENSEST` times as often, and each time that they fill the window every other
+        Frames are kept up to `_DENSEST` times as often, and each time that they fill the window every other
         one is dropped and half as many are kept from then on, down to the usual. It is learnt from twice
         `MIN_LEARNING_FRAMES` of them, and each time that they are of twice as long.
         """
         self._due = 2 * MIN_LEARNING_FRAMES
-        self._density = min(DENSEST, 1 << self._window_step.bit_length() - 1)
+        self._density = min(_DENSEST, 1 << self._window_step.bit_length() - 1)
 
     def _learn(self, frames, length_s: float = 0.0, former: EmptyScene | None = None) -> None:
         image = median_of(frames)

@@ -33,7 +33,7 @@ from crowdcount.batch.plan import plan_videos
 from crowdcount.batch.run import Options, run_batch
 from crowdcount.batch.segments import Segment, seams
 from crowdcount.batch.work import Job
-from crowdcount.batch.worker import TIME_USED_UP, Limits, Outcome, Worker, _answer
+from crowdcount.batch.worker import Limits, Outcome, Worker, _answer
 from crowdcount.errors import BatchError, OutputError
 from crowdcount.model import load_model
 from crowdcount.results import FrameCount
@@ -731,7 +731,8 @@ class TestFaults:
     def test_no_process_is_started_when_the_time_is_used_up(self):
         """One was, for seconds, and killed at once."""
         worker = Worker()
-        assert worker.run({}, Limits(total_s=0.0), lambda *_: None).error == TIME_USED_UP
+        outcome = worker.run({}, Limits(total_s=0.0), lambda *_: None)
+        assert outcome.error == "stopped: its time is used up (--time-limit)"
         assert worker._reader is None
 
     def test_a_full_disk_ends_the_batch_and_loses_nothing(

@@ -187,8 +187,9 @@ class TestSegmenter:
         for frame in with_box(shown=())[:30]:
             segmenter.apply(frame)
         frames = with_box(shown=range(N_FRAMES))
-        found = [segmenter.apply(frames[n % N_FRAMES]).mask for n in range(30, 90)]
+        found = [segmenter.apply(frames[n % N_FRAMES]).mask for n in range(30, 400)]
         assert found[40][60:90, 70:88].mean() > 0.8
+        assert found[60][60:90, 70:88].mean() < 0.05
         assert found[-1][60:90, 70:88].mean() < 0.05
 
     def test_leaves_a_caption_alone(self):

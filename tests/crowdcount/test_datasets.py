@@ -486,6 +486,11 @@ class TestCountsFile:
     def test_a_rate_belongs_to_footage_with_labels(self, mall):
         refused(mall, fps=5.0, said="a rate belongs to footage with counts or a MOT file")
 
+    @pytest.mark.parametrize("time_s", ["1.3", "1.375", "1.45", "1.5", "0:00:01.5"])
+    def test_the_last_frame_until_the_footage_ends(self, clip, tmp_path, time_s):
+        labels = write(tmp_path / "labels.csv", "time_s,count", "0,3", f"{time_s},1")
+        assert np.flatnonzero(load_dataset(clip, counts=labels).counts == 1).tolist() == [11]
+
     def test_by_time(self, clip, tmp_path):
         """The first frame at or behind it, as of --start: 8 frames/s are .125 s apart."""
         labels = write(tmp_path / "labels.csv", "count,time_s", "3,0", "1,0:00.5", "2,.251", "0,00:00:01.3")
@@ -537,7 +542,7 @@ class TestCountsFile:
         ([], "line 1: expected a header with the columns frame and count, or time_s and count, or frame, x "
              "and y, or time_s, x and y, each once"),
         (["0,3"], "or time_s, x and y, each once, found '0,3'"),
-        (["time_s,count", "0,3", "1.5,4"], "line 3: expected a time up to the last frame, found '1.5', but"),
+        (["time_s,count", "0,3", "1.6,4"], "line 3: expected a time up to the last frame, found '1.6', but"),
         (["time_s,count", "0:60,3"], "expected seconds since the first frame, or HH:MM:SS, found '0:60'"),
         (["time_s,count", ",3"], "line 2: expected seconds since the first frame, or HH:MM:SS, found ''"),
         (["time_s,count", "0.13,3", "0.2,4"], "line 3: frame 2 stands in line 2 already"),

@@ -43,17 +43,20 @@ def load_labelled_video(path: str | Path, labels_path: Path, roi_scene: Scene | 
 
 def _with_frames(path: str | Path, labels_path: Path, rows: Iterable[tuple[int, dict[str, str]]],
                  fps: float | None) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`."""
+    """The rows of a table of times, each with its `frame`: the first one at or behind its `time_s`, or the
+    last one for as long as it is shown."""
     timed = [(line, row, seconds_in(row["time_s"], f"{labels_path}, line {line}")) for line, row in rows]
-    times = sorted({time_s for *_, time_s in timed})
     with open_recorded(path, fps, "with labels") as source:
+        shown_s = 1 / source.info.rate
+        times = sorted({when_s for *_, time_s in timed for when_s in (time_s, time_s - shown_s)})
         frames = dict(zip(times, source.indices_at(times), strict=False))
     for line, row, time_s in timed:
-        if time_s not in frames:
+        frame = frames.get(time_s, frames.get(time_s - shown_s))
+        if frame is None:
             raise DatasetError(f"{labels_path}, line {line}: expected a time up to the last frame, found "
                                f"{row['time_s'].strip()[:40]!r}, but {path} ends before; correct the labels, "
                                "or copy the footage again")
-        yield line, row | {"frame": str(frames[time_s])}
+        yield line, row | {"frame": str(frame)}
 
 
 def _load_counted_video(path: str | Path, labels_path: Path,

@@ -81,6 +81,14 @@ def test_a_vehicle_is_left_out_and_told():
     assert not of(blobs, drawn(person)).without_vehicles
 
 
+def test_a_small_vehicle_is_told_and_where_specks_are_left_of_it_too():
+    """Of 1.4 squared person heights."""
+    mask = cv2.ellipse(drawn().view(np.uint8), (100, 80), (37, 14), 0, 0, 360, 1, -1)
+    found = of(weigher(36.0, 36.0), mask.view(bool))
+    assert found.without_vehicles
+    assert not len(found.pixels)
+
+
 def test_nothing_beyond_the_region_of_interest_is_people():
     roi = np.ones((150, 200), bool)
     roi[:, :100] = False

@@ -6,7 +6,7 @@ import pytest
 
 from features.foreground import Segmenter
 from features.images import median_of, noise_of
-from features.standing import _is_shown, _restless, never_at_rest
+from features.standing import _is_shown, _is_swaying, _may_be_somebody, _restless, never_at_rest
 from samples.people import draw_person, random_person, standing_pose
 from tests.features.test_foreground import HEIGHT, PERSON, ROI, SCENE, WIDTH, overlap, person_mask
 
@@ -171,12 +171,67 @@ class TestStanding:
         where, threshold, raised = found(with_bush())
         assert not where.any()
         assert (raised > threshold)[52:94, 62:102].mean() > 0.5
+        assert (raised >= threshold).all()
         assert np.array_equal(raised[:, :50], threshold[:, :50])
 
     def test_is_no_tape(self):
         where, threshold, raised = found(with_bush(tape=True))
         assert not where.any()
         assert (raised > threshold)[58:64].mean() > 0.3
+
+
+@pytest.mark.parametrize(("length_s", "expected"), [(0.0, True), (19.9, False), (20.0, True)])
+def test_in_a_few_seconds_nothing_sways(length_s, expected):
+    frames = with_bush()
+    image, threshold = learnt(frames)
+    _, raised = never_at_rest(frames, image, threshold, HEIGHTS, length_s)
+    assert (raised > threshold).any() == expected
+
+
+#: The share of an outline that differs, over the frames, and as much in all of them.
+SHARES = np.linspace(0.08, 0.32, 50)
+EVEN_SHARES = np.full(50, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "shares", "expected"),
+    [
+        (36, 12, SHARES, True),
+        (15, 12, SHARES, False),
+        (54, 18, SHARES, False),
+        (36, 11, SHARES, False),
+        (40, 51, SHARES / 2, True),
+        (40, 53, SHARES / 2, False),
+        (36, 12, SHARES + 0.1, False),
+        (36, 12, np.repeat([0.05, 0.15, 0.75], [20, 20, 10]), False),
+        (36, 12, EVEN_SHARES, False),
+    ],
+    ids=["somebody", "low", "high", "slim", "two", "wide", "passers-by", "now and then", "water"],
+)
+def test_somebody_has_the_size_of_a_person_and_is_restless(height, width, shares, expected):
+    """Of 40 pixels."""
+    outline = np.ones((height, width), bool)
+    if width > 40:
+        outline[::2] = False  # within the area of two people
+    assert _may_be_somebody(outline, 40.0, shares) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "shares", "odds", "expected"),
+    [
+        ((40, 20), SHARES, 0.0, False),
+        ((40, 20), SHARES, -2.0, True),
+        ((40, 20), EVEN_SHARES, 0.0, True),
+        ((11, 20), SHARES, 0.0, True),
+        ((20, 52), SHARES, 0.0, True),
+        ((40, 20), SHARES + 0.2, -2.0, False),
+        ((40, 20), EVEN_SHARES + 0.2, 0.0, True),
+        ((40, 20), EVEN_SHARES + 0.2, 2.0, False),
+    ],
+)
+def test_what_sways_does_so_in_every_frame_or_has_nobodys_shape(size, shares, odds, expected):
+    """Where much differs in all frames, people pass, whose shape tells nothing."""
+    assert _is_swaying(np.ones(size, bool), 40.0, shares, odds) == expected
 
 
 @pytest.mark.parametrize(("brighter", "expected"), [(0, False), (6, False), (10, True)])

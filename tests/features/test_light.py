@@ -13,6 +13,7 @@ from features.light import (
     in_one_light,
     showing_something,
     telling,
+    unevenness,
     unrepeated,
 )
 from features.tones import Haze
@@ -72,6 +73,20 @@ class TestMeter:
         assert light.local[:, -5:] == pytest.approx(gain, rel=0.06)
         assert (np.abs(light.other[:, -5:] - gain) < 0.1).all()
         assert np.abs(light.evened_out(frame)[:, -50:] - seen()[:, -50:].astype(int)).mean() < 3
+
+    def test_who_fills_blocks_stands_in_the_light_around(self, meter):
+        field = np.ones((HEIGHT, WIDTH, 1))
+        field[:, -80:] = 0.5
+        light = meter.measure(seen(field, [(110, 30, 20, 60)]))
+        assert light.local[:, -6:] == pytest.approx(0.5, abs=0.05)
+
+    def test_what_has_several_states_tells_nothing(self):
+        """A sign that is brighter by as much as light may drift, and is most of the picture."""
+        sign = np.arange(WIDTH) < 100
+        meter = LightMeter(seen(), leave_out=np.tile(sign, (HEIGHT, 1)))
+        light = meter.measure(seen(np.where(sign, 1.1, 0.9)[None, :, None]))
+        assert light.gains == pytest.approx([0.9] * 3, abs=0.02)
+        assert light.local == pytest.approx(np.ones((ROWS, COLUMNS)), abs=0.03)
 
     @pytest.mark.parametrize("width", [10, 20, 40])
     def test_what_is_beyond_a_drift_at_the_edge_of_a_drift_is_light_too(self, meter, width):
@@ -323,8 +338,11 @@ def test_what_a_frozen_feed_repeats_is_left_out():
     assert len(unrepeated([*frames, *refreshed])) == 30
     twice = [*frames[:15], *frames[14:15] * 12, *frames[15:], *frames[-1:] * 12]
     assert len(unrepeated(twice)) == 30
-    few = [*frames[:7], *frames[6:7] * 30]
-    assert unrepeated(few) is few
+    for n_repeated in (14, 30):
+        few = [*frames[:7], *frames[6:7] * n_repeated]
+        assert unrepeated(few) is few
+    doubled = [frame for frame in frames for _ in range(2)]  # as by a recorder of half the rate
+    assert unrepeated(doubled) is doubled
 
 
 def test_of_footage_without_noise_nothing_is_left_out():
@@ -344,6 +362,25 @@ def test_frames_of_the_light_that_is_most_are_taken_where_the_other_saturates(n_
     bright = [cv2.convertScaleAbs(frame, alpha=1.9) for frame in noisy(60 - n_dark, 140.0, 1)]
     assert list(map(id, in_one_light([*dark, *bright]))) == list(map(id, dark))
     assert list(map(id, in_one_light([*bright, *dark]))) == list(map(id, dark))
+
+
+def test_frames_of_the_light_that_is_most_are_taken_where_that_saturates():
+    dark, bright = noisy(20, 140.0), [cv2.convertScaleAbs(frame, alpha=1.9) for frame in noisy(40, 140.0, 1)]
+    assert list(map(id, in_one_light([*dark, *bright]))) == list(map(id, bright))
+
+
+def test_of_three_lights_none_is_most():
+    frames = [cv2.convertScaleAbs(frame, alpha=1 + k // 20 / 2) for k, frame in enumerate(noisy(60, 120.0))]
+    frames[40:] = [cv2.convertScaleAbs(frame, alpha=1.5) for frame in frames[40:]]
+    assert in_one_light(frames) is frames
+
+
+def test_unevenness_is_of_parts_but_not_of_single_blocks():
+    local = np.ones((ROWS, COLUMNS), np.float32)
+    local[3, 4] = local[8, 10:12] = 0.5
+    assert unevenness(local) == 0
+    local[:, 8:] *= 1.1
+    assert unevenness(local) == pytest.approx(np.log(1.1) / np.sqrt(2), rel=0.01)
 
 
 def test_light_that_can_be_evened_out_and_a_dusk_are_taken_whole():

@@ -122,6 +122,7 @@ def test_a_view_that_is_gone_or_mostly_out_of_the_picture_is_not_registered():
     region = ROI.copy()
     region[:, :150] = False  # what is out of the picture is not counted in either
     assert watch.registered(scene[:, 110:430], region) is not None
+    assert watch.registered(scene[:, 110:430], ~region) is None
 
 
 @pytest.mark.parametrize("size_wh", [(32, 32), (500, 40), (40, 500)])

@@ -60,6 +60,15 @@ def test_compression_makes_no_other_picture_of_one_but_the_scene_seen_again_is_a
     assert changed_share(image, again) < SAME_SHARE < changed_share(image, camera()[..., 1]) / 2
 
 
+@pytest.mark.parametrize("level", [5, 255])
+def test_what_is_dark_or_saturated_does_not_tell_pictures_apart(level):
+    image = Camera()()[..., 1]
+    image[:60] = level
+    other = image.copy()
+    other[:60] = 120
+    assert changed_share(other, image) == 0
+
+
 def test_nothing_is_told_in_the_dark():
     camera, watch = Camera(brightness=0.04), FreezeWatch(1.0)
     image = with_clock(camera(), 0)

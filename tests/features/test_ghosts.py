@@ -99,6 +99,13 @@ class TestFormerScene:
         assert not noise[~ghosts].any()
         assert not behind_ghosts(frames[:n], median_of(frames[:n]), HEIGHTS)[0].any()
 
+    def test_tells_nothing_of_what_no_frame_shows(self):
+        """The scene may be a mixture of what passes."""
+        rng, former = np.random.default_rng(0), np.full_like(self.IMAGE, 140)
+        frames = np.repeat(former[None], N_FRAMES, axis=0)
+        frames[:, 60:90, 70:88] = rng.choice(np.uint8([30, 250]), (N_FRAMES, 30, 18, 1))
+        assert not self.ghosts_in(frames, former)[0].any()
+
     def test_is_given_up_where_somebody_left(self):
         frames, _ = with_somebody(stays=())
         there, _ = with_somebody(passers=0)

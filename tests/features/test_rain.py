@@ -141,5 +141,8 @@ def test_a_frame_in_between_is_shown_likewise_and_not_remembered():
     for _ in range(3):
         assert (watch.in_between(between) == drops(0)).all()
     assert (watch.without_drops(drops(3), 3, mask_of) == drops(0)).all()
+    for level in (90, 100, 110):
+        watch.glimpse(np.full_like(WALL, level))
+    assert (watch.in_between(np.full_like(WALL, 120)) == 110).all()  # of the two before it and itself
     dry, _ = watched([drops(k, ()) for k in range(3)])
     assert dry.in_between(between) is between

@@ -7,6 +7,7 @@ import pytest
 from crowdcount.pipeline import (
     ALL_QUANTITIES,
     ANY_SCENE_QUANTITIES,
+    BEHIND_HAZE,
     CELL_GROUND,
     GRIDS,
     PERSON_HEIGHT,
@@ -20,6 +21,7 @@ from crowdcount.scene import Scene, scene_from
 from features import background
 from features.background import kept_frames
 from features.empty_scene import EmptyScene
+from features.foreground import Foreground
 from features.haze import Haze
 from features.schema import VIEWS
 
@@ -144,6 +146,18 @@ class TestMeasuring:
         assert known[-1]
         assert [frame.features[0, changes].any() for frame in measured] == known
 
+    def test_changes_are_those_against_the_empty_scene_as_last_learnt(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        frame = next(drawn((320, 240), n_people=0))
+        put_down = frame.copy()
+        put_down[100:160, 150:190] = 10
+        changed = [name.startswith("changed") for name in pipeline.quantity_names]
+        found = []
+        for learnt in (frame, put_down):
+            pipeline.learn([learnt] * 12)
+            found.append(pipeline.measure(put_down).features[0, changed].any())
+        assert found == [True, False]
+
     def test_another_sharpness_of_a_frame_is_measured_without_a_trace(self):
         frames = list(drawn((320, 240)))
         pipelines = [Pipeline(drawn_scene((320, 240)), rate=10.0) for _ in range(2)]
@@ -263,6 +277,22 @@ class TestMeasuring:
         assert found == [False] * 6 + [True] * 14  # a frame in 10 s
         assert "frozen" not in pipeline.measure(frames[0]).flags
 
+    def test_a_picture_that_is_repeated_while_it_is_passed_over_is_frozen(self):
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=0.1)
+        frames = list(drawn((320, 240)))
+        pipeline.learn(frames)
+        for _ in range(10):
+            pipeline.pass_over(frames[-1])
+        assert "frozen" in pipeline.measure(frames[-1]).flags
+
+    def test_gaps_are_closed_within_the_region_of_interest(self):
+        roi = np.ones((120, 160), bool)
+        roi[:, 80] = False
+        pipeline = Pipeline(level_scene(PERSON_HEIGHT, (160, 120), roi), rate=5.0)
+        grey = np.zeros(roi.shape, np.uint8)
+        found = pipeline.figures(Foreground(roi.copy(), (), None, cv2.merge([grey] * 3)), grey)
+        np.testing.assert_array_equal(found.mask, roi)
+
     def test_only_the_region_of_interest_is_measured(self):
         frames = list(drawn((320, 240)))
         roi = np.zeros((240, 320), bool)
@@ -371,6 +401,13 @@ class TestHaze:
         without = self.HAZE.cleared(grey)[0, 0, 0]
         pipeline.measure(grey)
         assert np.median(pipeline._last_frame) == (without if known == "clear" else 120)
+
+    def test_people_stand_out_less_than_in_a_clear_picture(self, hazy):
+        frames = list(drawn((320, 240), 20))
+        pipeline = Pipeline.for_any_scene(drawn_scene((320, 240)), 1.0)
+        pipeline.learn(frames)
+        measured = pipeline.measure(frames[0])
+        assert measured.least_contrast == BEHIND_HAZE > pipeline._segmenter.least_contrast
 
     def test_a_blank_picture_is_blank_before_it_is_cleared(self, hazy):
         frames = list(drawn((320, 240), 20))

@@ -51,3 +51,9 @@ def test_sizes_that_change_from_frame_to_frame_tell_nothing():
     coarse = [through_jpeg(frame, 10) for frame in noisy_frames(6)]
     assert is_coarse(coarse)
     assert not is_coarse(frame[: 120 - 8 * (k % 2)] for k, frame in enumerate(coarse))
+
+
+def test_frames_of_another_size_are_told_by_themselves():
+    fine, coarse = ([through_jpeg(frame, quality) for frame in noisy_frames(8)] for quality in (95, 10))
+    assert is_coarse([*fine, *(frame[:80] for frame in coarse)])
+    assert not is_coarse([*coarse, *(frame[:80] for frame in fine)])

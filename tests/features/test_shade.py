@@ -126,6 +126,13 @@ def test_what_was_lit_before_is_known_while_shade_wanders_on():
     assert of(filmed(lit()), before) is None
 
 
+def test_where_shade_was_before_it_may_come_again():
+    """Also where all of the footage since is lit, or as bright as that was."""
+    before = of(filmed(edge(np.linspace(30, 60, N))))
+    knowing = of(filmed(edge(np.linspace(20, 45, N))), before)
+    assert knowing.shade.where[:, 50:55].mean() > 0.95
+
+
 def test_is_widened_by_what_comes_to_be_lit_and_else_stays():
     frames = filmed(edge(np.linspace(60, 100, N)))
     found = of(frames)

@@ -176,6 +176,14 @@ class TestRows:
         assert items[5].mask is None
         assert not any(math.isnan(item.row.count) for k, item in enumerate(items) if k != 5)
 
+    def test_of_a_picture_that_shows_nothing_anything_may_be_true(self, make_street, tmp_path, trained):
+        street = make_street(tmp_path, n_frames=12)
+        cv2.imwrite(str(street.frames / "0005.jpg"), np.zeros((240, 320, 3), np.uint8))
+        rows = list(count(street.frames, model=trained.model))
+        assert "blank" in rows[5].flags
+        assert (rows[5].low, rows[5].high) == (0, math.inf)
+        assert all(row.high < math.inf for k, row in enumerate(rows) if k != 5)
+
     def test_flags_a_changed_size_and_counts_on(self, make_street, tmp_path, trained):
         street = make_street(tmp_path, n_frames=12)
         image = cv2.imread(str(street.frames / "0007.jpg"))
@@ -345,6 +353,21 @@ class TestScene:
         assert all("shifted_back" in row.flags and "camera_moved" not in row.flags for row in rows)
         off = [row.count - other.count for row, other in zip(rows, in_place, strict=True)]
         assert np.abs(off).mean() < 0.5
+
+    def test_a_frame_that_does_not_decode_shows_the_view_where_the_one_before_it_does(
+        self, street, trained, tmp_path
+    ):
+        for k in range(12):
+            image = cv2.imread(str(street.frames / f"{k:04}.jpg"))
+            cv2.imwrite(str(tmp_path / f"{k:04}.jpg"), np.roll(image, 6, axis=1))
+        (tmp_path / "0000.jpg").write_bytes(b"")
+        (tmp_path / "0005.jpg").write_bytes((tmp_path / "0005.jpg").read_bytes()[:600])
+        with open_counting(tmp_path, model=trained.model) as counting:
+            items = list(counting.frames())
+        assert items[0].moved is None
+        assert items[5].row.flags == ("undecodable",)
+        assert items[4].moved is not None
+        assert items[5].moved is items[4].moved
 
     @pytest.mark.parametrize("n_images", [1, 3, 9])
     def test_a_few_pictures_are_counted_in_the_scene_that_the_model_knows(

@@ -207,7 +207,7 @@ class TestMeter:
         assert light.local[:, : COLUMNS * 3 // 4 - 1] == pytest.approx(1, abs=0.04)
         assert light.local[:, COLUMNS * 3 // 4 + 1 :] == pytest.approx(1.13, abs=0.04)
 
-    @pytest.mark.parametrize("gain", [0.2, 0.5, 1.0, 1.3])
+    @pytest.mark.parametrize("gain", [0.12, 0.2, 0.5, 1.0, 1.3])
     def test_grey_pictures_of_a_coloured_scene_and_the_other_way_round(self, meter, gain):
         """In any light, but not where nearly all is grey."""
         coloured = seen(gain, PEOPLE)

@@ -9,6 +9,7 @@ from features.perspective import (
     MAX_SLOPE,
     TRUSTED_RELIABILITY,
     TYPICAL_SLOPE,
+    _weighted_quantiles,
     depth_cells,
     estimate_height_line,
     height_line_of_blobs,
@@ -398,9 +399,31 @@ class TestMovingDifferences:
         ])):  # fmt: skip
             assert (difference > 16).mean() < 0.01, k
 
+    @pytest.mark.parametrize(("is_grey", "is_shown"), [(True, True), (False, False)])
+    def test_where_nothing_has_a_colour_only_a_light_shadow_is_none(self, is_grey, is_shown):
+        """Who is evenly darker than the ground, as a deep shadow is."""
+        colour = np.zeros(3) if is_grey else np.array([-20, 0, 20])
+        ground = np.random.default_rng(3).normal(150, 3, (120, 160, 1)) + colour
+        frames = []
+        for k in range(12):
+            frame = ground.copy()
+            frame[40:70, 10 * k : 10 * k + 9] *= 0.62
+            frame[80:110, 10 * k : 10 * k + 9] *= 0.8
+            frames.append(frame.round().astype(np.uint8))
+        difference = moving_differences(frames)[6]
+        assert (difference[42:68, 62:67] > 16).all() == is_shown
+        assert (difference[40:70] > 16).any() == is_shown
+        assert not difference[80:110].any()
+
     def test_one_frame_has_no_motion(self):
         frame = np.random.default_rng(0).integers(0, 256, (50, 40, 3)).astype(np.uint8)
         assert not moving_differences([frame])[0].any()
+
+
+def test_quantiles_are_reached_for_good_where_weights_are_negative():
+    values, weights = np.array([3.0, 1, 2, 4, 5]), np.array([0.3, 0.1, 0.1, -0.25, 0.75])
+    assert _weighted_quantiles(values, weights, [0.3, 1.0]).tolist() == [5, 5]
+    assert _weighted_quantiles(values, weights, [0.05, 0.22]).tolist() == [1, 3]
 
 
 def walking_frames(slope, intercept, n_frames, rng, size_wh=SIZE, colours=(0, 80), reflection=None):

@@ -268,6 +268,19 @@ class TestMeasuring:
         person = 0.2 * 150 + 20
         assert measured.features[0, changed].sum() * person**2 < 0.01 * 320 * 240
 
+    def test_the_mask_is_where_the_frame_of_a_camera_that_was_moved_shows_people(self):
+        empty = next(drawn((320, 240), n_people=0))
+        pipeline = Pipeline(drawn_scene((320, 240)), rate=1.0)
+        pipeline.learn([empty] * 12)
+        moved = cv2.warpAffine(empty, np.float32([[1, 0, 40], [0, 1, -20]]), (320, 240))
+        moved[100:180, 150:190] = 10
+        measured = pipeline.measure(moved)
+        assert measured.flags == ("shifted_back",)
+        for mask in (measured.mask, pipeline.mask_of(moved)):
+            mask = cv2.resize(mask.view(np.uint8), (320, 240), interpolation=cv2.INTER_NEAREST)
+            assert mask[106:174, 156:184].mean() > 0.95
+            assert mask.sum() < 1.3 * 80 * 40
+
     def test_a_picture_that_is_repeated_is_frozen(self):
         pipeline = Pipeline(drawn_scene((320, 240)), rate=0.1)
         frames = list(drawn((320, 240)))

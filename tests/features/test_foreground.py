@@ -1168,6 +1168,18 @@ class TestCamera:
         assert found.flags == flags
         assert overlap(segmenter.as_seen(found.mask), person) > 0.7
 
+    @pytest.mark.parametrize(("is_coarse", "step"), [(True, 1.0), (False, 4.0)])
+    def test_another_view_is_learnt_as_of_frames_that_are_coded_alike(self, is_coarse, step):
+        rng = np.random.default_rng(0)
+        frames = 100 + 12 * (rng.random((60, 20, 30, 1)) < 0.35) * np.ones(3, np.uint8)
+        here, unknowing = (background.MedianBackground(LOW, any_scene=True) for _ in range(2))
+        here.is_coarse, here.step = is_coarse, step
+        there = here.for_another_view()
+        for one in (here, unknowing, there):
+            one.learn(frames.astype(np.uint8))
+        assert (there.empty.threshold == here.empty.threshold).all()
+        assert there.empty.threshold.mean() > 1.5 * unknowing.empty.threshold.mean()
+
     def test_back_in_its_place_it_is_judged_as_sharply_as_before(self, empty_scene):
         """Brought back, edges may be farther beside where they were."""
         (segmenter, camera), (other, _) = empty_scene(HIGH), empty_scene(HIGH)
@@ -1372,6 +1384,16 @@ class TestLostSignal:
         found = segmenter.apply(camera(person))
         assert found.flags == ()
         assert overlap(found.mask, person) > 0.8
+
+    @pytest.mark.parametrize("n_shown", [MIN_LEARNING_FRAMES - 1, MIN_LEARNING_FRAMES])
+    def test_a_few_others_among_hours_of_them_are_not_learnt(self, n_shown):
+        model = background.MedianBackground(LOW)
+        frames = np.full((LEARNING_FRAMES, 20, 30, 3), 100, np.uint8)
+        model.learn(frames)
+        known = model.empty
+        for k in range(LEARNING_FRAMES):
+            model.keep(frames[k] + np.uint8(40) if k < n_shown else np.zeros_like(frames[k]))
+        assert (model.empty is known) == (n_shown < MIN_LEARNING_FRAMES)
 
     def test_where_all_are_black_nobody_is_found(self):
         segmenter = learnt(10.0, [self.lost((0, 0, 0))] * 20)

@@ -1228,6 +1228,15 @@ class TestCamera:
         found = segmenter.apply(camera())
         assert (found.flags, found.mask.mean() < 0.02) == ((), True)
 
+    def test_who_is_at_the_edge_of_a_picture_that_is_brought_back_does_not_go_on_beyond_it(self, empty_scene):
+        segmenter, camera = empty_scene(HIGH)
+        person = person_mask(2, 100)
+        for _ in range(2 * look_step(HIGH)):
+            found = segmenter.apply(camera(person, shift=(-18, 12)))
+        assert found.flags == ("shifted_back",)
+        assert not found.mask[:, :17].any()
+        assert overlap(segmenter.as_seen(found.mask), person) > 0.7
+
     def test_of_footage_in_which_it_moves_the_known_view_is_learnt(self):
         """Moved by so little, it could be taken for one that sways, in a place between both."""
         camera, person, shift = Camera(), person_mask(70, 100), (3, -2)

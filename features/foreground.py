@@ -14,6 +14,7 @@ from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES, MedianBackground
 from .camera import LEAST_SHARE, Registration, as_seen, showing_one_view
 from .empty_scene import EmptyScene, as_coloured
 from .focus import fine_detail
+from .haze import without_haze
 from .images import median_of
 from .light import (
     OTHER_FOCUS,
@@ -194,6 +195,7 @@ class Segmenter:
         frames_bgr = frames_bgr[:: -(-len(frames_bgr) // LEARNING_FRAMES)]
         if self._view.is_known and self.empty is None and not for_now:
             frames_bgr = self._in_known_view(frames_bgr)
+        frames_bgr = without_haze(frames_bgr)
         frames, meter = _evened_out(frames_bgr)
         in_focus = _in_focus(frames, meter)
         if not in_focus.all():
@@ -486,7 +488,9 @@ class Segmenter:
         """Whether frames, each in its own light, show the scene as it is and little else: from these alone,
         whoever stands there would be learnt too."""
         lights = [self._light_of(frame) for frame in frames_bgr]
-        if any(light.is_recoloured or light.is_sharper or is_noisy(light) for light in lights):
+        if any(light.is_sharper or is_noisy(light) for light in lights):
+            return False
+        if np.mean([light.is_recoloured for light in lights]) > 0.5:  # in haze, hardly any colour is left
             return False
         found = map(self._segmented, frames_bgr, lights)
         n_changed = np.median([np.count_nonzero(each.mask) for each in found])

@@ -7,14 +7,15 @@ missing of that is the veil (1 - t) A. An even, light floor has nothing dark eit
 """
 
 from collections.abc import Sequence
+from itertools import compress
 
 import cv2
 import numpy as np
 
 from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from .captions import captions
-from .images import largest_difference, median_of
-from .light import showing_something, shows_nothing
+from .images import contrast_of, largest_difference, median_of
+from .light import LightMeter, showing_something, shows_nothing
 from .tones import Haze
 
 _PARTS = 8  # rows, and columns, of parts that a picture is divided into
@@ -33,6 +34,9 @@ _DARKER_BY = 15  # is so many grey levels darker than it is
 _TALL = 2  # so many rows of parts further down, where they stand
 #: Each so many images are looked at first, as mostly they are clear.
 _FEW = 8
+#: Images may be without haze whose contrast is so many times that of others, which then show less than the
+#: second share of it.
+_CLEARER, _LESS = 1.4, 0.8
 #: A veil of fewer grey levels is none, and it is another one from so many on.
 _LEAST_VEIL, _CHANGED = 10.0, 20.0
 
@@ -84,6 +88,26 @@ def haze_of(images_bgr: Sequence[np.ndarray], before: Haze | None = None) -> Haz
     white = np.percentile(cv2.cvtColor(frames.reshape(-1, *frames.shape[2:]), cv2.COLOR_BGR2GRAY), 98)
     transmission = np.maximum(1 - lifted / (white - _DARK), 1 / _MOST_GAIN)
     return Haze(transmission, _DARK + lifted - transmission * _DARK)
+
+
+def without_haze(images_bgr: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    """Those of images (H, W, 3) uint8 of one camera that show more contrast, where most of the others show
+    the same in haze, in glare or in less contrast; else all.
+
+    A clear scene tells what there is in haze, and hardly one in haze what there is in clear air. All where
+    the clear ones are most, as the median is theirs then, or too few to learn from.
+    """
+    contrasts = np.array([contrast_of(image) for image in images_bgr] or [0])
+    least, most = np.quantile(np.maximum(contrasts, 1), [0.1, 0.9])
+    is_clear = contrasts >= np.sqrt(least * most)
+    n_clear = np.count_nonzero(is_clear)
+    if most < _CLEARER * least or not MIN_LEARNING_FRAMES <= n_clear <= len(contrasts) / 2:
+        return images_bgr
+    clear = list(compress(images_bgr, is_clear))
+    meter = LightMeter(median_of(np.stack(clear)))
+    lights = map(meter.measure, compress(images_bgr, ~is_clear))
+    is_hazy = [light.tones is not None and light.contrast.mean() < _LESS for light in lights]
+    return clear if 2 * sum(is_hazy) > len(is_hazy) else images_bgr
 
 
 def is_dark_enough(image_bgr: np.ndarray) -> bool:

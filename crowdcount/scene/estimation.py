@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 
 from features.camera import showing_one_view
-from features.haze import haze_of
+from features.haze import haze_of, without_haze
 from features.images import resized
 from features.light import telling
 from features.perspective import estimate_height_line
@@ -65,7 +65,8 @@ def estimate_scene(
     scene = scene_from(size_wh, polygons)
     frames = [for_estimation(frame) for frame in _checked(frames_bgr)]
     haze = haze_of(frames) if frames else None
-    frames = showing_one_view(telling(frames if haze is None else map(haze.cleared, frames)))
+    frames = telling(frames if haze is None else map(haze.cleared, frames))
+    frames = without_haze(showing_one_view(frames))
     if len(frames) < MIN_ESTIMATION_FRAMES:
         return scene
     steadier = Steadier(frames)

@@ -887,6 +887,18 @@ class TestLight:
                 assert found.flags == ()
                 assert overlap(found.mask, person) > 0.7
 
+    @pytest.mark.parametrize(("n_grey", "is_learnt"), [(4, False), (5, True)])
+    def test_another_light_in_which_a_few_frames_seem_grey_is_explained(self, empty_scene, n_grey, is_learnt):
+        """As in haze, which leaves hardly any colour."""
+        segmenter, camera = empty_scene(LOW)
+        known = segmenter.empty
+        assert segmenter.apply(camera(gain=0.7)).flags == ("light_change",)
+        for k in range(MIN_LEARNING_FRAMES):
+            frame = camera(gain=0.7)
+            faded = cv2.addWeighted(in_grey(frame), 0.93, frame, 0.07, 0)
+            segmenter.apply(faded if k < n_grey else frame)
+        assert (segmenter.empty is not known) == is_learnt
+
     @both_rates
     @pytest.mark.parametrize("n_first", [10, 30, 50])
     def test_of_footage_of_day_and_night_the_beginning_is_learnt(self, rate, n_first):

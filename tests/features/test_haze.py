@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from features.background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
-from features.haze import Haze, HazeWatch, haze_of, is_dark_enough
+from features.haze import Haze, HazeWatch, haze_of, is_dark_enough, without_haze
 
 WIDTH, HEIGHT = 320, 240
 #: Light of the haze, and how much of it is there at each row: the same all over, and ever more from below.
@@ -152,6 +152,36 @@ def test_a_faint_veil_begins_to_be_taken_away_where_it_is_hardly_seen(rng):
     assert veils[-1] == pytest.approx(0.5 * (AIR - 20), abs=10)
     assert np.diff(veils).min() > -1
     assert np.diff(veils).max() < 20
+
+
+class TestWithoutHaze:
+    @pytest.mark.parametrize("share", [DOME, FOG, FOG + 0.1])
+    @pytest.mark.parametrize(("n_clear", "n_hazy"), [(MIN_LEARNING_FRAMES, 52), (30, 30)])
+    def test_those_that_are_clear_are_taken(self, rng, share, n_clear, n_hazy):
+        scene = street(rng)
+        images = [*behind(walked(scene, n_hazy), share, rng), *clear(walked(scene, n_clear), rng)]
+        assert list(map(id, without_haze(images))) == list(map(id, images[n_hazy:]))
+
+    @pytest.mark.parametrize("n_clear", [MIN_LEARNING_FRAMES - 1, 31])
+    def test_all_are_taken_where_too_few_are_clear_or_most(self, rng, n_clear):
+        scene = street(rng)
+        images = [*clear(walked(scene, n_clear), rng), *behind(walked(scene, 60 - n_clear), DOME, rng)]
+        assert without_haze(images) is images
+
+    @pytest.mark.parametrize("gain", [0.4, 0.6, 1.0])
+    def test_all_are_taken_in_a_dimmer_light(self, rng, gain):
+        scene = street(rng)
+        images = clear([*walked(scene), *(gain * image for image in walked(scene, 40))], rng)
+        assert without_haze(images) is images
+
+    def test_all_are_taken_where_the_others_show_something_else(self, rng):
+        images = [*clear(walked(street(rng)), rng), *behind(walked(street(rng), 40), DOME, rng)]
+        assert without_haze(images) is images
+
+    @pytest.mark.parametrize("n", [0, 1])
+    def test_of_hardly_any_all_are_taken(self, rng, n):
+        images = clear(walked(street(rng), n), rng)
+        assert without_haze(images) is images
 
 
 class TestHazeWatch:

@@ -15,7 +15,7 @@ from .camera import LEAST_SHARE, Registration, as_seen, showing_one_view
 from .empty_scene import EmptyScene, as_coloured
 from .focus import fine_detail
 from .haze import without_haze
-from .images import median_of
+from .images import larger_of, median_of
 from .light import (
     OTHER_FOCUS,
     Light,
@@ -514,10 +514,9 @@ def _evened_out(frames_bgr) -> tuple[np.ndarray, LightMeter]:
 def _in_focus(frames, meter) -> np.ndarray:
     """(n,) bool: which of frames in one light are sharp, where some are and others are not; else all. In a
     camera that sways the edges of the scene are weaker too, but not all edges."""
-    sharpness = np.array([meter.focus.sharpness(frame) for frame in frames])
-    blurred, sharp = np.quantile(np.maximum(sharpness, 1e-3), [0.1, 0.9])
-    is_sharp = sharpness >= np.sqrt(blurred * sharp)
-    if sharp >= OTHER_FOCUS * blurred and np.count_nonzero(is_sharp) >= MIN_LEARNING_FRAMES:
+    sharpness = np.array([max(1e-3, meter.focus.sharpness(frame)) for frame in frames])
+    is_sharp = larger_of(sharpness, OTHER_FOCUS)
+    if is_sharp is not None and np.count_nonzero(is_sharp) >= MIN_LEARNING_FRAMES:
         detail = np.array([fine_detail(frame) for frame in frames])
         if np.median(detail[is_sharp]) > OTHER_FOCUS * np.median(detail[~is_sharp]):
             return is_sharp

@@ -14,7 +14,7 @@ import numpy as np
 
 from .background import LEARNING_FRAMES, MIN_LEARNING_FRAMES
 from .captions import captions
-from .images import contrast_of, largest_difference, median_of
+from .images import contrast_of, larger_of, largest_difference, median_of
 from .light import LightMeter, showing_something, shows_nothing
 from .tones import Haze
 
@@ -97,11 +97,11 @@ def without_haze(images_bgr: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     A clear scene tells what there is in haze, and hardly one in haze what there is in clear air. All where
     the clear ones are most, as the median is theirs then, or too few to learn from.
     """
-    contrasts = np.array([contrast_of(image) for image in images_bgr] or [0])
-    least, most = np.quantile(np.maximum(contrasts, 1), [0.1, 0.9])
-    is_clear = contrasts >= np.sqrt(least * most)
-    n_clear = np.count_nonzero(is_clear)
-    if most < _CLEARER * least or not MIN_LEARNING_FRAMES <= n_clear <= len(contrasts) / 2:
+    if len(images_bgr) < 2 * MIN_LEARNING_FRAMES:
+        return images_bgr
+    contrasts = np.array([max(1, contrast_of(image)) for image in images_bgr])
+    is_clear = larger_of(contrasts, _CLEARER)
+    if is_clear is None or not MIN_LEARNING_FRAMES <= np.count_nonzero(is_clear) <= len(is_clear) / 2:
         return images_bgr
     clear = list(compress(images_bgr, is_clear))
     meter = LightMeter(median_of(np.stack(clear)))

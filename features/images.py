@@ -155,6 +155,13 @@ def median_of(images: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     return percentile_of(images, 50).astype(np.uint8)
 
 
+def larger_of(values: np.ndarray, factor: float) -> np.ndarray | None:
+    """(n,) bool: which of values (n,), all over 0, are the larger ones of two groups that lie apart by a
+    factor or more, but for the least and the greatest tenth; None where there is one group."""
+    least, most = np.quantile(values, [0.1, 0.9])
+    return values >= np.sqrt(least * most) if most >= factor * least else None
+
+
 def narrowest_of(images: np.ndarray, n_members: int) -> np.ndarray:
     """Where the values of each pixel crowd: those in the narrowest interval that holds so many of them.
 

@@ -17,7 +17,8 @@ import cv2
 import numpy as np
 
 from .captions import captions
-from .empty_scene import DEVIATIONS, RESTLESS, EmptyScene, as_coloured, settle, still_seen
+from .empty_scene import DEVIATIONS, NOTHING, RESTLESS, EmptyScene, as_coloured, settle, still_seen
+from .films import films
 from .ghosts import behind_ghosts, without_ghosts
 from .images import median_of, noise_of
 from .light import Light, shows_nothing
@@ -26,7 +27,7 @@ from .shade import LitScene, lit_scene
 from .standing import LEAST_S, never_at_rest
 from .states import other_states
 from .steadying import Steadier
-from .subtraction import LEAST_STEPS, NOTHING, Subtractor
+from .subtraction import LEAST_STEPS, Subtractor
 
 #: A person who stands still melts into the background after about this time, seconds.
 ABSORPTION_S = 600.0
@@ -171,13 +172,14 @@ class MedianBackground:
         if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
         threshold = self._threshold_for(noise)
-        standing = None
+        standing = screens = None
         if self._any_scene:
-            threshold[captions(frames, image)] = NOTHING
+            screens = films(frames, image)
+            threshold[screens | captions(frames, image)] = NOTHING
             if self._person_height is not None and len(frames) >= _FEWEST_STANDING:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         shade = None if lit is None else lit.shade
-        empty = EmptyScene(image, threshold, others_bgr=others, shade=shade)
+        empty = EmptyScene(image, threshold, others_bgr=others, shade=shade, films=screens)
         if self._any_scene and self._person_height is not None and is_long:
             empty, ghosts = self._seen_behind(empty, frames, former)
             standing = None if standing is None else without_ghosts(standing, ghosts)

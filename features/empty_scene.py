@@ -12,6 +12,8 @@ from .images import largest_difference, narrowest_of
 from .light import Light, LightMeter
 from .shadows import Shade, is_shadow
 
+#: The threshold where nothing is foreground, such as films and running clocks.
+NOTHING = 255
 #: Where the noise is larger than this, grey levels, the median of the frames may be that of passers-by.
 RESTLESS = 8.0
 #: A pixel is foreground beyond so many standard deviations of its noise, in a model of one camera.
@@ -43,6 +45,9 @@ class EmptyScene:
         The scene in its other states, see `features.states`.
     shade : Shade or None
         What wanders over it, see `features.shade`; of the footage at hand alone. None: nothing.
+    films : (H, W) bool or None
+        Where they are shown, see `features.films`, and nothing is foreground; of the footage at hand alone.
+        None: nobody looked for them.
     """
 
     image_bgr: np.ndarray
@@ -50,13 +55,16 @@ class EmptyScene:
     is_proven: np.ndarray | None = None
     others_bgr: Sequence[np.ndarray] = ()
     shade: Shade | None = None
+    films: np.ndarray | None = None
 
     @cached_property
     def changing(self) -> np.ndarray | None:
-        """(H, W) bool: where it has several states or shade wanders; None: nowhere."""
+        """(H, W) bool: where it has several states, shade wanders or films are shown; None: nowhere."""
         changing = [(other != self.image_bgr).any(axis=2) for other in self.others_bgr]
         if self.shade is not None:
             changing.append(self.shade.where)
+        if self.films is not None and self.films.any():
+            changing.append(self.films)
         return np.any(changing, axis=0) if changing else None
 
     def resized(self, size_wh: tuple[int, int]) -> "EmptyScene":

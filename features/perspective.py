@@ -12,6 +12,7 @@ from functools import reduce
 import cv2
 import numpy as np
 
+from .films import films
 from .images import largest_difference, median_of, medians, noise_of, percentile_of
 from .light import LightMeter, are_grey, unevenness
 from .shadows import IN_GREY, SHADOW, is_shadow_at
@@ -293,6 +294,7 @@ def moving_differences(frames_bgr: Sequence[np.ndarray]) -> list[np.ndarray]:
     some = {number: evened(number) for number in range(0, len(frames_bgr), step)}
     background = median_of(list(some.values()))
     noise = np.minimum(4 * noise_of(some.values(), background), 255).astype(np.uint8)
+    noise[films(list(some.values()), background)] = 255
     is_grey = are_grey(coarse)
     # the others one by one, and these given up meanwhile: all of them at once would fill the memory
     frames = (some.pop(number) if number in some else evened(number) for number in range(len(frames_bgr)))

@@ -5,14 +5,12 @@ from collections.abc import Iterable
 import cv2
 import numpy as np
 
-from .empty_scene import EmptyScene
+from .empty_scene import NOTHING, EmptyScene
 from .images import largest_channel
 from .light import Light, LightMeter
 from .shadows import IN_GREY, SHADOW, Depth, is_shadow_at
 from .tones import SATURATED
 
-#: The threshold where nothing is foreground.
-NOTHING = 255
 #: No pixel is foreground within so many steps of what was decoded, see `MedianBackground.step`: the noise
 #: that is learnt can be less than one.
 LEAST_STEPS = 5

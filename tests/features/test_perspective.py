@@ -381,6 +381,16 @@ class TestMovingDifferences:
             difference[38:73, max(0, 10 * k - 2) : 10 * k + 12] = 0
             assert (difference > 0).mean() < 0.01
 
+    def test_ignores_a_film(self):
+        """On a screen of a person's size above those who pass."""
+        rng, frames = np.random.default_rng(0), []
+        for k, frame in enumerate(self.frames(rng, np.ones(24))):
+            colours = rng.integers(0, 256, (5, 2, 3)) if k % 2 else np.full((5, 2, 3), 30)
+            frame[5:35, 60:72] = cv2.resize(colours.astype(np.uint8), (12, 30))
+            frames.append(frame)
+        for difference in moving_differences(frames):
+            assert not difference[3:37, 58:74].any()
+
     def test_ignores_changes_of_the_light(self):
         frames = list(self.frames(np.random.default_rng(0), gains=np.linspace(0.8, 1.2, 12)))
         for k, difference in zip(range(12), moving_differences(frames), strict=True):

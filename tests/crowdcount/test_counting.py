@@ -506,31 +506,52 @@ def test_vehicles_are_told_and_left_out(tmp_path, monkeypatch):
     assert np.abs(np.subtract(counts, labels))[flagged].mean() > 3 * error
 
 
-def test_a_sign_that_blinks_is_not_counted(tmp_path, monkeypatch):
-    """It is on the wall, above all heads, larger than four people, and on for a second of two or three."""
+def blinking(number):
+    """A sign that is on for a second of two or three."""
+    return (60, 60, 200) if number // 5 % 5 in (0, 2) else (40, 40, 40)
+
+
+def film(number):
+    """Shots of two seconds, in which the camera pans."""
+    patches = np.random.default_rng(number // 10).uniform(20, 235, (4, 5, 3)).astype(np.uint8)
+    return np.roll(cv2.resize(patches, (40, 45), interpolation=cv2.INTER_NEAREST), 2 * (number % 10), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("shown", "teller", "nothing"),
+    [
+        (blinking, "other_states", lambda *_: []),
+        (film, "films", lambda _, image: np.zeros(image.shape[:2], bool)),
+    ],
+)
+def test_nobody_is_counted_on(shown, teller, nothing, tmp_path, monkeypatch):
+    """A screen on the wall, above all heads, larger than four people."""
     clip = tmp_path / "clip.avi"
     spec = preset("plaza", 67, size_wh=(320, 240), fps=5.0, n_frames=120, people=4.0, roi="frame")
     write_clip(spec, clip)
     labels = [float(line.split(",")[1]) for line in clip.with_suffix(".labels.csv").read_text().split()[1:]]
-    signed = tmp_path / "signed.avi"
-    frames, video = cv2.VideoCapture(str(clip)), cv2.VideoWriter(
-        str(signed), cv2.VideoWriter.fourcc(*"MJPG"), spec.fps, spec.size_wh
-    )
-    for number in range(spec.n_frames):
-        _, frame = frames.read()
-        frame[10:55, 130:170] = (60, 60, 200) if number // 5 % 5 in (0, 2) else (40, 40, 40)
-        video.write(frame)
-    video.release()
     scene = clip.with_suffix(".scene.json")
+
+    def drawn(path, screen):
+        frames, video = cv2.VideoCapture(str(clip)), cv2.VideoWriter(
+            str(path), cv2.VideoWriter.fourcc(*"MJPG"), spec.fps, spec.size_wh
+        )
+        for number in range(spec.n_frames):
+            _, frame = frames.read()
+            frame[10:55, 130:170] = screen(number)
+            video.write(frame)
+        video.release()
+        return path
 
     def error(path):
         return np.mean([
             abs(row.count - label) for row, label in zip(count(path, scene=scene), labels, strict=True)
         ])
 
-    without = error(clip)
+    without = error(drawn(tmp_path / "without.avi", lambda _: (40, 40, 40)))
+    signed = drawn(tmp_path / "signed.avi", shown)
     assert error(signed) == pytest.approx(without, abs=0.15)
-    monkeypatch.setattr("features.background.other_states", lambda *_: [])
+    monkeypatch.setattr(f"features.background.{teller}", nothing)
     assert error(signed) > without + 1
 
 

@@ -518,18 +518,17 @@ def film(number):
 
 
 @pytest.mark.parametrize(
-    ("shown", "teller", "nothing"),
+    ("shown", "teller", "nothing", "at_most"),
     [
-        (blinking, "other_states", lambda *_: []),
-        (film, "films", lambda _, image: np.zeros(image.shape[:2], bool)),
+        (blinking, "other_states", lambda *_: [], 0.15),
+        (film, "films", lambda _, image: np.zeros(image.shape[:2], bool), 0.3),
     ],
 )
-def test_nobody_is_counted_on(shown, teller, nothing, tmp_path, monkeypatch):
+def test_nobody_is_counted_on(shown, teller, nothing, at_most, tmp_path, monkeypatch):
     """A screen on the wall, above all heads, larger than four people."""
     clip = tmp_path / "clip.avi"
     spec = preset("plaza", 67, size_wh=(320, 240), fps=5.0, n_frames=120, people=4.0, roi="frame")
     write_clip(spec, clip)
-    labels = [float(line.split(",")[1]) for line in clip.with_suffix(".labels.csv").read_text().split()[1:]]
     scene = clip.with_suffix(".scene.json")
 
     def drawn(path, screen):
@@ -543,16 +542,14 @@ def test_nobody_is_counted_on(shown, teller, nothing, tmp_path, monkeypatch):
         video.release()
         return path
 
-    def error(path):
-        return np.mean([
-            abs(row.count - label) for row, label in zip(count(path, scene=scene), labels, strict=True)
-        ])
+    def counts(path):
+        return np.array([row.count for row in count(path, scene=scene)])
 
-    without = error(drawn(tmp_path / "without.avi", lambda _: (40, 40, 40)))
+    without = counts(drawn(tmp_path / "without.avi", lambda _: (40, 40, 40)))
     signed = drawn(tmp_path / "signed.avi", shown)
-    assert error(signed) == pytest.approx(without, abs=0.15)
+    assert np.abs(counts(signed) - without).mean() < at_most
     monkeypatch.setattr(f"features.background.{teller}", nothing)
-    assert error(signed) > without + 1
+    assert np.mean(counts(signed) - without) > 2
 
 
 @pytest.mark.parametrize(

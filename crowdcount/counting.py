@@ -143,6 +143,16 @@ class Counting:
         return self._pipeline.typical_height
 
     @property
+    def screens(self) -> list[tuple[int, int, int, int]]:
+        """Left, top, width and height of where films are shown in the ROI, pixels of the frame, as far as the
+        footage told beforehand: nobody is counted there."""
+        view = self._pipeline.view
+        if view is None or view.films is None:
+            return []
+        shown = cv2.resize(view.films.view(np.uint8), self.info.size_wh, interpolation=cv2.INTER_NEAREST)
+        return cv2.connectedComponentsWithStats(shown & self.scene.roi)[2][1:, :4].tolist()
+
+    @property
     def absences(self) -> list[tuple[float, float]]:
         """From when to when, seconds, a camera or stream has broken off so far."""
         return self._source.absences

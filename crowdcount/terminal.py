@@ -81,6 +81,8 @@ class Terminal:
         if counting.model.per_cell and counting.typical_height < _SMALLEST:
             self.say("  people as small as that are lost in part: take a narrower view, or train on this "
                      "camera")  # fmt: skip
+        for left, top, width, height in counting.screens:
+            self.say(f"  films are shown at {left},{top} ({width}x{height} pixels): nobody is counted there")
         self._scene_is_learnt = counting.scene.view is None  # from this footage
         if not counting.is_models_scene:
             self.say(f"  {OTHER_SCENE}")

@@ -524,7 +524,7 @@ def film(number):
         (film, "films", lambda _, image: np.zeros(image.shape[:2], bool), 0.3),
     ],
 )
-def test_nobody_is_counted_on(shown, teller, nothing, at_most, tmp_path, monkeypatch):
+def test_nobody_is_counted_on(shown, teller, nothing, at_most, tmp_path, monkeypatch, capsys):
     """A screen on the wall, above all heads, larger than four people."""
     clip = tmp_path / "clip.avi"
     spec = preset("plaza", 67, size_wh=(320, 240), fps=5.0, n_frames=120, people=4.0, roi="frame")
@@ -548,6 +548,10 @@ def test_nobody_is_counted_on(shown, teller, nothing, at_most, tmp_path, monkeyp
     without = counts(drawn(tmp_path / "without.avi", lambda _: (40, 40, 40)))
     signed = drawn(tmp_path / "signed.avi", shown)
     assert np.abs(counts(signed) - without).mean() < at_most
+    with open_counting(signed, scene=scene) as counting:
+        Terminal().started(counting)
+    told = re.findall(r"films are shown at (\d+),(\d+) \((\d+)x(\d+) pixels\)", capsys.readouterr().err)
+    assert np.allclose(np.float64(told), [(130, 10, 40, 45)] if shown is film else [], atol=7)
     monkeypatch.setattr(f"features.background.{teller}", nothing)
     assert np.mean(counts(signed) - without) > 2
 

@@ -172,10 +172,10 @@ class MedianBackground:
         if self._person_height is not None and len(frames) >= _HALF:
             others = other_states(frames, image, noise, self._person_height)
         threshold = self._threshold_for(noise)
-        standing = screens = None
+        standing, screens = None, films(frames, image)
+        threshold[screens] = NOTHING
         if self._any_scene:
-            screens = films(frames, image)
-            threshold[screens | captions(frames, image)] = NOTHING
+            threshold[captions(frames, image)] = NOTHING
             if self._person_height is not None and len(frames) >= _FEWEST_STANDING:
                 standing, threshold = never_at_rest(frames, image, threshold, self._person_height, length_s)
         shade = None if lit is None else lit.shade

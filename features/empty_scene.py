@@ -155,15 +155,19 @@ def still_seen(known: EmptyScene, empty: EmptyScene, frames: np.ndarray) -> Empt
     is_shade = is_shadow(image.reshape(-1, 3), empty.image_bgr.reshape(-1, 3)).reshape(is_known.shape)
     differs = differing(image, empty.image_bgr)
     is_hidden = differs & ~is_shade & (is_known | _hidden_by_people(differs, known, empty))
+    if empty.films is not None:
+        is_hidden &= ~empty.films
     if known.is_proven is not None:
         is_hidden |= known.is_proven
     seen = np.where(is_hidden[..., None], image, empty.image_bgr)
     threshold = np.where(is_hidden, known.threshold, empty.threshold)
-    states, changing = (empty.image_bgr, *empty.others_bgr), empty.changing
-    if changing is None:  # in all of the frames it may be in the second of its known states, or the third
+    states, changing = (), None
+    if len(empty.others_bgr):
+        states, changing = (empty.image_bgr, *empty.others_bgr), empty.changing
+    elif len(known.others_bgr):  # in all of the frames it may be in the second of them, or the third
         states, changing = [image, *(light.cast_on(other) for other in known.others_bgr)], known.changing
-    others = () if changing is None else [np.where(changing[..., None], state, seen) for state in states]
-    return EmptyScene(seen, threshold, known.is_proven, others)
+    others = [np.where(changing[..., None], state, seen) for state in states]
+    return EmptyScene(seen, threshold, known.is_proven, others, films=empty.films)
 
 
 def _hidden_by_people(differs, known: EmptyScene, empty: EmptyScene) -> np.ndarray:

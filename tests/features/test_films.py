@@ -7,6 +7,7 @@ from features.foreground import Segmenter
 from features.images import median_of
 from tests.features.test_foreground import HEIGHT, ROI, WIDTH, overlap, person_mask
 from tests.features.test_states import EMPTY, HEIGHTS, N_FRAMES, RATE, state_images
+from tests.features.test_states import footage as sign_footage
 
 #: A screen that is seen from the side.
 CORNERS = np.array([(60, 14), (120, 20), (120, 52), (60, 56)])
@@ -141,9 +142,29 @@ class TestSegmenter:
         assert (other.local == same.local).all()
         assert (other.brightness == same.brightness).all()
 
-    def test_of_one_camera_learns_what_films_are(self):
-        """A model does, by its counts."""
-        segmenter = Segmenter(RATE, ROI, person_height=HEIGHTS)
-        segmenter.learn(list(footage(film(N_FRAMES))))
-        assert segmenter.empty.changing is None
-        assert (segmenter.empty.threshold < 255).all()
+    def test_of_one_camera_sees_nobody_there_either(self):
+        """On a screen that was there when its model learnt, and on one that was put up since."""
+        for first in (film(N_FRAMES, seed=3), [EMPTY] * N_FRAMES):
+            segmenter = Segmenter(RATE, ROI, person_height=HEIGHTS)
+            segmenter.learn(list(footage(first, seed=1)))
+            later = Segmenter(RATE, ROI, known=segmenter.first, person_height=HEIGHTS)
+            later.learn(list(footage(film(N_FRAMES))))
+            assert later.empty.films[SCREEN].all()
+            for frame in footage(film(10, seed=2), people=0):
+                assert not later.apply(frame).mask.any()
+
+    def test_of_one_camera_knows_a_sign_beside_it(self):
+        images, screen = state_images(2), rectangle(8, 8, 40, 26)
+        first = Segmenter(RATE, ROI, person_height=HEIGHTS)
+        first.learn(list(sign_footage(np.arange(N_FRAMES) // 3 % 3, images)))
+        later = Segmenter(RATE, ROI, known=first.first, person_height=HEIGHTS)
+        shown = film(N_FRAMES + 3)
+        frames = list(sign_footage(np.zeros(N_FRAMES, int), images, seed=3)) + [
+            next(sign_footage([state], images, people=0)) for state in (0, 1, 2)
+        ]
+        for frame, picture in zip(frames, shown, strict=True):
+            frame[screen] = picture[screen]
+        later.learn(frames[:N_FRAMES])
+        assert later.empty.films[screen].all()
+        for frame in frames[N_FRAMES:]:
+            assert later.apply(frame).mask.mean() < 0.01

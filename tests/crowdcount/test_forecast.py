@@ -516,6 +516,11 @@ def test_the_start_is_read_from_rows_that_begin_later(tmp_path):
     damaged.write_text("frame,time_s,time,count,low,high,flags\n0,0,noon,1,1,1,\n")
     with pytest.raises(DatasetError, match=r"line 2: expected an ISO 8601 time, found 'noon'"):
         read_start_time(damaged)
+    numbered = tmp_path / "e.jsonl"
+    row = '{"frame": 0, "time_s": 0, "time": 1709, "count": 1, "low": 1, "high": 1, "flags": []}'
+    numbered.write_text(row)
+    with pytest.raises(DatasetError, match=r"line 1: expected an ISO 8601 time, found 1709"):
+        read_start_time(numbered)
 
 
 def test_wrong_files_are_named(tmp_path):

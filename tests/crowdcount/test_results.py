@@ -82,6 +82,11 @@ class TestEveryFormat:
         write(path, format, [FrameCount(1, 1 / 3, 1 / 3, 1 / 7, 2 / 3)])
         assert read_counts(path) == [FrameCount(1, 0.333333, 0.3333, 0.1429, 0.6667)]
 
+    def test_an_end_of_the_interval_that_is_not_known_is_empty(self, tmp_path, format):
+        path = tmp_path / f"a.{format}"
+        write(path, format, [FrameCount(0, 0.0, 1.5, 0.0, math.inf, ("learning",))])
+        assert same(read_counts(path), [FrameCount(0, 0.0, 1.5, 0.0, NAN, ("learning",))])
+
     @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
     def test_interrupted_keeps_a_readable_partial_file(self, tmp_path, format, error):
         path = tmp_path / f"a.counts.{format}"
@@ -199,6 +204,8 @@ class TestCsv:
         ("frame,time_s,count,low,high,flags\n0,0,many,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n,0,1,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n0,1e308,1,1,1,\n", "line 2: expected values"),
+        ("frame,time_s,count,low,high,flags\n0,,1,1,1,\n", "line 2: expected values"),
+        ("frame,time_s,count,low,high,flags\n0,0,inf,1,1,\n", "line 2: expected values"),
         ("frame,time_s,count,low,high,flags\n" + "1" * 200_000, "is not a text file"),
     ])
     def test_bad_files(self, tmp_path, text, said):
@@ -208,13 +215,19 @@ class TestCsv:
         assert said in str(caught.value)
 
 
+    def test_of_a_long_row_the_beginning_is_told(self, tmp_path):
+        (tmp_path / "a.csv").write_text(f"frame,time_s,count,low,high,flags\n0,0,-1,1,1,{'n' * 9999}\n")
+        with pytest.raises(DatasetError, match="'count': '-1'") as caught:
+            read_counts(tmp_path / "a.csv")
+        assert len(str(caught.value)) < 500
+
     def test_a_folder_is_named_in_full(self):
         with pytest.raises(DatasetError, match=r"\.csv, \.jsonl, \.parquet file, found \.; rename"):
             read_counts(".")
 
     @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
     def test_what_a_spreadsheet_made_of_them_is_read(self, tmp_path, encoding):
-        table = ["Frame;Time_s;Count;Low;High;Flags", "0;0;3,25;2;4,5;", '1;0,04;;;;undecodable',
+        table = ["Frame;Time_s;Count;Low;High;Flags", "0;0;3,25;2;4,5;", '1;0,04; ;;;undecodable ',
                  '7;0,28;0;0;1,5;"light;outside-range"', ";;;;;", ""]
         (tmp_path / "a.csv").write_bytes("\r\n".join(table).encode(encoding))
         assert same(read_counts(tmp_path / "a.csv"), ROWS)
@@ -228,10 +241,13 @@ class TestJsonLines:
                          "low": None, "high": None, "flags": ["undecodable"]}
         assert second["flags"] == ["light", "outside-range"]
 
-    @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"frame": 1}', "\x00", "[" * 99_999])
+    @pytest.mark.parametrize("text", [
+        "{", "[1]", "{}", '{"frame": 1}', "\x00", "\udcff", "[" * 99_999,
+        '{"frame": 1e999, "time_s": 0, "count": 1, "low": 1, "high": 1, "flags": []}',
+    ])
     def test_bad_files(self, tmp_path, text):
         write(tmp_path / "a.jsonl", "jsonl", ROWS)
-        with (tmp_path / "a.jsonl").open("a") as file:
+        with (tmp_path / "a.jsonl").open("a", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         with pytest.raises(DatasetError, match="line 4: expected"):
             read_counts(tmp_path / "a.jsonl")
@@ -273,6 +289,18 @@ class TestParquet:
         os.close(ours)
         os.close(terminal)
         assert "OutputError: parquet is not for a terminal" in done.stderr.decode()
+
+    def test_a_file_may_be_written_from_a_terminal(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("crowdcount.rows.is_terminal_output", lambda: True)
+        write(tmp_path / "a.parquet", "parquet", ROWS)
+        assert len(read_counts(tmp_path / "a.parquet")) == len(ROWS)
+
+    def test_an_interrupt_is_told_though_the_disk_is_full(self, small_disk):
+        path, flags = small_disk / "a.parquet", ("x" * 1000,)
+        rows = [FrameCount(k, k / 25, 1.0, 0.0, 2.0, flags) for k in range(900)]  # none is written before
+        with pytest.raises(KeyboardInterrupt), open_writer(path, "parquet") as write_row:
+            write_until(write_row, rows, KeyboardInterrupt)
+        assert not path.exists()
 
     @pytest.mark.parametrize("suffix", FORMATS)
     def test_missing_file(self, tmp_path, suffix):

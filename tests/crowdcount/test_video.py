@@ -59,6 +59,25 @@ def test_a_frame_number_of_any_type_is_a_position(place):
     assert type(position_of(place).frame) is int
 
 
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (Position(frame=60), "frame 60"),
+        (Position(time_s=59.5), "59.5 s"),
+        (Position(time_s=60.0), "0:01:00"),
+        (Position(time_s=62.5), "0:01:02.5"),
+        (parse_position(f"{'9' * 15}s"), "1e+15 s"),  # no clock goes so far
+    ],
+)
+def test_how_a_place_is_told(place, told):
+    assert str(place) == told
+
+
+def test_a_time_is_reached_by_the_frame_whose_stamp_is_a_rounded_one():
+    assert Position(time_s=0.3).reached(3, 0.3 - 1e-9)
+    assert not Position(time_s=0.3).reached(3, 0.299)
+
+
 @pytest.mark.parametrize("place", [1.0, np.float32(1), b"1", (1,), -1, np.int64(-1)])
 def test_what_is_no_position(place):
     with pytest.raises(VideoError, match=r"frame number \(120\)"):
@@ -97,6 +116,7 @@ def test_window_selects_frames(tmp_path, start, end, every, expected):
         ({"every": 2.5}, "a whole number, not 2.5"),
         ({"start": Position(frame=5), "end": Position(frame=5)}, "must lie behind the start"),
         ({"start": Position(time_s=2.0), "end": Position(time_s=1.0)}, "must lie behind the start"),
+        ({"start": Position(time_s=2.0), "end": Position(time_s=2.0)}, "must lie behind the start"),
     ],
 )
 def test_contradictory_window_is_refused_before_reading(tmp_path, arguments, message):

@@ -57,6 +57,12 @@ def test_failure_without_gap_is_no_frame():
     assert [decoded for _, _, decoded in number([0.0, 0.04, 5.0, 5.04, None, 5.08])] == [True] * 5
 
 
+def test_a_failure_that_no_gap_followed_is_none_of_a_later_gap():
+    steady = 5.08 + np.arange(40) * 0.04  # longer than a decoder reports a failure early
+    frames = number([0.0, 0.04, 5.0, 5.04, None, *steady, None, 20.0, 20.04])
+    assert [decoded for _, _, decoded in frames] == [True] * 44 + [False] + [True] * 2
+
+
 def test_failures_at_the_start_have_numbers():
     frames = number([None, None, 0.08, 0.12])
     assert [(index, decoded) for index, _, decoded in frames] == [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdcount.video.numbering import numbered
+from crowdcount.video.numbering import numbered, numbered_live
 
 
 def number(stamps, interval_s=0.04, origin_s=0.0):
@@ -63,6 +63,11 @@ def test_a_failure_that_no_gap_followed_is_none_of_a_later_gap():
     assert [decoded for _, _, decoded in frames] == [True] * 44 + [False] + [True] * 2
 
 
+def test_how_near_frames_come_tells_the_loss_where_they_come_faster_than_announced():
+    frames = number([0.0, 0.02, 0.04, 0.06, None, 0.1, 0.12])
+    assert [decoded for _, _, decoded in frames] == [True] * 4 + [False] + [True] * 2
+
+
 def test_failures_at_the_start_have_numbers():
     frames = number([None, None, 0.08, 0.12])
     assert [(index, decoded) for index, _, decoded in frames] == [
@@ -112,6 +117,11 @@ def test_recordings_that_were_put_together_follow_each_other():
     assert found == pytest.approx(np.concatenate([np.add(one, k * length_s) for k in range(3)]))
 
 
+def test_a_pause_in_the_second_of_two_recordings_is_as_long_as_it_was():
+    first, second = np.arange(50) * 0.04, [*np.arange(40) * 0.04, 60.0]
+    assert times([*first, *second])[-2:] == pytest.approx([2.0 + 1.56, 2.0 + 60.0])
+
+
 def test_without_usable_stamps_frames_are_an_interval_apart():
     assert times([0.0] * 100) == pytest.approx(np.arange(100) * 0.04)
     assert times(np.arange(100) * -0.04) == pytest.approx(np.arange(100) * 0.04)
@@ -146,3 +156,8 @@ def test_numbers_are_gapless_and_times_increase(steps, interval_s):
     assert [index for index, _, _ in frames] == list(range(len(frames)))
     assert all(earlier[1] < later[1] for earlier, later in itertools.pairwise(frames))
     assert sum(decoded for _, _, decoded in frames) == sum(stamp is not None for stamp in stamps)
+
+
+def test_of_a_live_source_each_failed_grab_is_one_lost_frame():
+    frames = list(numbered_live([0.1, None, None, 0.3, 0.4, None]))
+    assert frames == [(0, 0.1, True), (1, 0.3, False), (2, 0.3, False), (3, 0.3, True), (4, 0.4, True)]

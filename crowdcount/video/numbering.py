@@ -60,7 +60,7 @@ def numbered(
         since_failure += 1
         if n_doubtful:
             n_doubtful -= 1
-            if time_s + SHORTEST_S <= stamp_s - former_s < stamp_s - origin_s:
+            if time_s + SHORTEST_S <= stamp_s - former_s:
                 origin_s, n_doubtful = former_s, 0
         now_s = stamp_s - origin_s
         if time_s is None:

@@ -124,10 +124,10 @@ def test_times_of_single_frames_are_those_of_the_first_frames_that_are_not_earli
 
 
 def test_a_row_for_each_operator_and_stretch(tmp_path):
-    text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2, 0.6s, ben , fine\n"
+    text = "start,end,operator,call\n0,4,anna,crowded\n00:00:00.2, 0.6s, ben , fine\n8,9,,fine\n"
     calls = assigned(tmp_path, text)
-    assert calls.operators == ("anna", "ben")
-    np.testing.assert_array_equal(calls.votes, [1, 1, 0.5, 0.5, 0, 0, *[np.nan] * 4])
+    assert calls.operators == ("anna", "ben", "operator")
+    np.testing.assert_array_equal(calls.votes, [1, 1, 0.5, 0.5, 0, 0, np.nan, np.nan, 0, np.nan])
 
 
 def test_seconds_may_have_a_decimal_comma_between_semicolons(tmp_path):
@@ -167,6 +167,7 @@ def test_shares_of_stretches_stand_behind_votes(tmp_path):
         ("frame,call\n10,fine\n", "line 2: there is no measured frame from frame 10 to frame 11"),
         ("start,end,call\n5,5,fine\n", "line 2: there is no measured frame from frame 5 to frame 5"),
         ("time_s,call\n1,fine\n", "line 2: there is no measured frame from 1 s; correct it"),
+        ("start,end,call\n1s,2s,fine\n", "line 2: there is no measured frame from 1 s to 2 s; correct it"),
         ("time_s,end,call\n0.1,0.5s,fine\n", "line 2: expected a frame, or a start and an end"),
         ("time_s,call\nnoon,fine\n", "line 2: expected seconds since the first frame, .*found 'noon'"),
         ("time_s,call\n,fine\n", "line 2: expected seconds since the first frame, .*found ''"),
@@ -225,6 +226,8 @@ def test_an_alarm_has_hysteresis_and_minimum_durations():
     values = [0.0, 0.6, 0.4, 0.6, 0.7, 0.8, 0.2, -0.6, -0.4, -0.6, -0.6, -0.6, -0.6, 0.6]
     # the dip at 2 and the one at 8 begin anew
     assert events_of(values, alarm) == [(5, "raised", 0.3), (12, "cleared", 0.9)]
+    at_the_margin = events_of([0.5, -0.5], Alarm(0.5, 0.0, 0.0))
+    assert at_the_margin == [(0, "raised", 0.0), (1, "cleared", 0.1)]
 
 
 def test_what_was_not_seen_counts_for_no_duration():
@@ -253,6 +256,9 @@ def test_a_break_of_so_many_seconds_is_one():
     event = sight.update(2, 19.5, math.nan)
     assert (event.event, event.since_s) == ("blind", 9.5)
     assert sight.is_behind_break
+    sight = Sight(1.0)
+    assert sight.update(9, 0.9, 1.0) is None
+    assert sight.update(10, 1.9, math.nan).since_s == 0.9  # by a rounded second
 
 
 def test_silence_is_an_event_while_it_lasts_and_a_break_behind_it():
@@ -1198,24 +1204,63 @@ def test_a_stream_that_is_away_up_to_the_end_leaves_the_alarm_blind(
         assert [event.event for event in summary.events] == ["blind"] * n_events
 
 
+@pytest.fixture
+def watched(alarm_file, tmp_path, monkeypatch):
+    """watched(times_s, unjudged=(), opened=None, **options): what an alarm tells of frames at these times.
+
+    None among them is a second without a frame; `unjudged` are times of frames that cannot be judged.
+    """
+
+    def told(times_s, unjudged=(), opened=None, **options):
+        model = load_model(alarm_file[0], "alarm")
+        features = np.zeros(len(model.columns))
+
+        def frame(k, time_s):
+            return MeasuredFrame(k, float(time_s), None if time_s in unjudged else features)
+
+        frames = [None if time_s is None else frame(k, time_s) for k, time_s in enumerate(times_s)]
+        measuring = Measuring(
+            "stream", model.columns, lambda: iter(frames), 1.0, scene=model.scene, opened=opened
+        )
+        monkeypatch.setattr(
+            "crowdcount.alarm.watching.open_measuring", lambda *source, **options: nullcontext(measuring)
+        )
+        summary = watch("rtsp://host/", alarm_file[0], str(tmp_path / "e.csv"), **options)
+        return [(event.event, event.since_s, event.time_s) for event in summary.events]
+
+    return told
+
+
 @pytest.mark.parametrize(("end_s", "blind_s"), [(104.0, []), (107.0, [105.0]), (130.0, [105.0])])
-def test_a_stream_that_breaks_off_when_sight_is_lost_is_blind_since_then(
-    alarm_file, tmp_path, monkeypatch, end_s, blind_s
-):
+def test_a_stream_that_breaks_off_when_sight_is_lost_is_blind_since_then(watched, end_s, blind_s):
     """From 95 s on no frame can be judged, and from 100 s on there is none."""
-    model = load_model(alarm_file[0], "alarm")
-    features = np.zeros(len(model.columns))
-    frames = [MeasuredFrame(k, float(k), features if k < 95 else None) for k in range(101)]
-    measuring = Measuring(
-        "stream", model.columns, lambda: iter(frames), 1.0, scene=model.scene, opened=datetime.now()
-    )
-    monkeypatch.setattr(
-        "crowdcount.alarm.watching.open_measuring", lambda *source, **options: nullcontext(measuring)
-    )
-    end = Position(time_s=end_s)
-    summary = watch("rtsp://host/", alarm_file[0], str(tmp_path / "e.csv"), margin=math.inf, end=end)
-    told = [(event.event, event.since_s, event.time_s) for event in summary.events]
+    options = {"margin": math.inf, "end": Position(time_s=end_s)}
+    told = watched(range(101), range(95, 101), datetime.now(), **options)
     assert told == [("blind", 95.0, time_s) for time_s in blind_s]
+
+
+def test_a_recording_that_is_over_before_the_given_end_leaves_no_alarm_blind(watched):
+    assert watched(range(6), margin=math.inf, end=Position(time_s=60.0)) == []
+
+
+def test_a_crowd_before_the_alarm_was_blind_counts_for_no_duration(watched):
+    told = watched(range(16), range(1, 12), margin=-math.inf, raise_after_s=2.0, clear_after_s=math.inf)
+    assert told == [("blind", 1.0, 11.0), ("seeing", 12.0, 12.0), ("raised", 12.0, 14.0)]
+
+
+def test_a_stream_may_be_silent_before_the_first_frame(watched):
+    assert watched([None, 2, 3], opened=datetime.now(), margin=math.inf) == []
+
+
+def test_an_alarm_that_was_cleared_is_drawn_up_to_then(watched, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("crowdcount.alarm.watching.plot_alarm", lambda values, spans, *_: drawn.extend(spans))
+    options = {"margin": -math.inf, "raise_after_s": 0.0, "clear_after_s": 3.0}  # both ways at any value
+    watched(range(5), plot=tmp_path / "e.png", **options)
+    assert drawn == [(0.0, 4.0)]
+    drawn.clear()
+    watched(range(6), plot=tmp_path / "e.png", **options)
+    assert drawn == [(0.0, 4.0), (5.0, math.inf)]
 
 
 @pytest.fixture

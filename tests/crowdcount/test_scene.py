@@ -140,6 +140,16 @@ class TestSceneFrom:
             scene_from(SIZE, polygons)
         assert one_line(excinfo, said)
 
+    def test_the_feet_of_a_near_person_may_be_below_the_frame(self):
+        line = scene_from(SIZE, persons=[(40, 50, 20), (100, 130, 60)]).line
+        assert (line.slope, line.intercept) == pytest.approx((0.5, -5.0))
+
+    @pytest.mark.parametrize(("size_wh", "rows"), [((1920, 1080), (500, 520)), ((80, 60), (30, 31.5))])
+    def test_people_on_nearly_one_row_of_large_and_of_small_frames(self, size_wh, rows):
+        with pytest.raises(SceneError) as excinfo:
+            scene_from(size_wh, persons=[(40, row, 10 + k) for k, row in enumerate(rows)])
+        assert one_line(excinfo, f"on nearly the same row ({rows[0]:g} to {rows[1]:g})")
+
     def test_refuses_an_roi_that_is_no_mask(self):
         with pytest.raises(SceneError) as excinfo:
             Scene((4, 4), np.ones((4, 4), np.uint8), np.ones((4, 4), np.float32))
@@ -212,6 +222,17 @@ class TestScene:
         assert small[row // 8, 4:16].all()
         assert small.sum() < 20
 
+    def test_a_mask_at_a_smaller_size_is_where_it_covers_half_of_a_pixel(self):
+        roi = np.zeros((8, 16), bool)
+        roi[:, :6], roi[:, 8] = True, True
+        small = Scene((16, 8), roi, np.full(roi.shape, 5, np.float32)).resized((4, 2)).roi
+        assert small.tolist() == [[True, True, False, False]] * 2
+
+    def test_corners_count_from_the_middle_of_the_first_pixel_at_any_size(self):
+        square = ((0, 0), (3, 0), (3, 3), (0, 3))
+        large = scene_from((8, 6), [square]).resized((24, 18))
+        assert large.polygons == (((1, 1), (10, 1), (10, 10), (1, 10)),)
+
     def test_resized_there_and_back_is_the_same_line(self, given_scene):
         back = given_scene.resized((480, 360)).resized(SIZE)
         assert back.line.slope == pytest.approx(given_scene.line.slope)
@@ -220,9 +241,10 @@ class TestScene:
 
     def test_fitted_refuses_another_shape_of_frame(self, given_scene):
         assert given_scene.fitted((320, 240)).size_wh == (320, 240)
-        with pytest.raises(SceneError) as excinfo:
-            given_scene.fitted((320, 180))
-        assert one_line(excinfo, "160x120", "320x180")
+        for wide, high in ((320, 180), (240, 320)):
+            with pytest.raises(SceneError) as excinfo:
+                given_scene.fitted((wide, high))
+            assert one_line(excinfo, "160x120", f"{wide}x{high}")
 
     def test_knows_the_view_of_a_scene_of_the_same_region_and_heights(self, given_scene, mask_scene):
         views = [EmptyScene(np.full((12, 16, 3), level, np.uint8), np.ones((12, 16), np.uint8))
@@ -232,11 +254,18 @@ class TestScene:
         assert replace(given_scene, view=views[1]).knowing(other).view is views[1]
         region = given_scene.redrawn([((0, 0), (99, 0), (99, 99))])
         heights = given_scene.redrawn(persons=[(40, 50, 22), (100, 110, 55)])
-        for scene in (region, heights, scene_from((160, 200))):
+        nearest = given_scene.redrawn(persons=[(40, 50, 20), (100, 110, 60)])  # alike in the distance
+        for scene in (region, heights, nearest, scene_from((160, 200))):
             assert scene.knowing(other).view is None
         for scene in (given_scene.resized((320, 240)), given_scene.resized((90, 67))):
             assert scene.knowing(other).view is views[0]
         assert given_scene.knowing(None) is given_scene
+
+    def test_what_is_alike_is_so_as_a_share_of_the_region_and_in_frames_of_one_shape(self, given_scene):
+        one, other = (given_scene.redrawn([((x, 60), (x + 9, 60), (x + 9, 90))]) for x in (20, 100))
+        assert one.is_like(one.resized((320, 240)))
+        assert not one.is_like(other)
+        assert not scene_from((160, 160)).is_like(scene_from((160, 120)))
 
     def test_describe_tells_corners_that_were_drawn_on_larger_frames(self, given_scene):
         within, over = [[(-9, 10), (90, 10), (90, 130)]], [[(0, 10), (480, 10), (90, 130)]]

@@ -621,11 +621,22 @@ def walking(n_frames, size_wh, slope, intercept, rng):
         yield np.clip(image + rng.normal(0, 2, image.shape), 0, 255).astype(np.uint8)
 
 
+def clear_and_hazy(n_frames, size_wh, contrast=0.1, veil=180):
+    """People on a ground of light and dark patches, in clear air and in haze."""
+    rng = np.random.default_rng(1)
+    ground = cv2.resize(rng.uniform(0.05, 1, (48, 64)), size_wh, interpolation=cv2.INTER_NEAREST)[..., None]
+    walkers = walking(n_frames, size_wh, 0.3, 10.0, np.random.default_rng(0))
+    clear = [np.where(frame > 100, frame * ground, frame) for frame in walkers]
+    hazy = [contrast * frame + veil + rng.normal(0, 0.5, frame.shape) for frame in clear]
+    return tuple([frame.astype(np.uint8) for frame in those] for those in (clear, hazy))
+
+
 class TestEstimate:
     def test_needs_so_many_rows_of_a_frame(self):
         for height, width in ((1080, 1920), (120, 160), (20, 1200), (5, 2000)):
             found = for_estimation(np.zeros((height, width, 3), np.uint8))
             assert found.shape[0] == ESTIMATION_ROWS or found.shape[1] == max(width, 1280)
+            assert found.shape[1] <= max(width, 1280)
             assert found.shape[1] / found.shape[0] == pytest.approx(width / height, rel=0.05)
             assert for_estimation(found) is found
 
@@ -669,19 +680,17 @@ class TestEstimate:
         assert same(scene, estimate_scene(frames, size_wh))
 
     def test_people_behind_haze_tell_their_heights(self):
-        size_wh, rng = (320, 240), np.random.default_rng(1)
-        ground = rng.uniform(0.05, 1, (48, 64))
-        ground = cv2.resize(ground, size_wh, interpolation=cv2.INTER_NEAREST)[..., None]
-        walkers = walking(40, size_wh, 0.3, 10.0, np.random.default_rng(0))
-        frames = [np.where(frame > 100, frame * ground, frame) for frame in walkers]
-        hazy = [0.1 * frame + 180 + rng.normal(0, 0.5, frame.shape) for frame in frames]
-        clear, hazy = (
-            estimate_scene([frame.astype(np.uint8) for frame in those], size_wh) for those in (frames, hazy)
-        )
+        size_wh = (320, 240)
+        clear, hazy = (estimate_scene(those, size_wh) for those in clear_and_hazy(40, size_wh))
         assert hazy.height_reliability > 0.6
         for row in (120, 220):
             found, expected = (one.line.slope * row + one.line.intercept for one in (hazy, clear))
             assert found == pytest.approx(expected, rel=0.1)
+
+    def test_the_clear_frames_tell_them_where_most_are_hazy(self):
+        size_wh = (320, 240)
+        clear, hazy = clear_and_hazy(60, size_wh, contrast=0.3, veil=130)
+        assert same(estimate_scene([*clear[:25], *hazy[25:]], size_wh), estimate_scene(clear[:25], size_wh))
 
     def test_the_view_behind_a_cut_tells_nothing(self):
         size_wh = (320, 240)

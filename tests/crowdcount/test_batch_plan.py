@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from crowdcount.batch.containers import creation_time
-from crowdcount.batch.plan import VIDEO_SUFFIXES, CameraRule, PathPattern, parse_camera, plan_videos
+from crowdcount.batch.plan import (
+    VIDEO_SUFFIXES,
+    CameraRule,
+    PathPattern,
+    check_cameras,
+    parse_camera,
+    plan_videos,
+)
 from crowdcount.batch.run import start_time_of
 from crowdcount.batch.segments import SEGMENT_S, Segment, seams, segments
 from crowdcount.commands.batch import batch
@@ -137,6 +144,11 @@ class TestInputs:
         (archive / "-/other.mp4").touch()
         assert labels(plan_videos(["-"])) == ["gate/2024-05-01/10.mp4", "missing.mp4"]
 
+    def test_a_standard_input_that_is_closed_lists_none(self, monkeypatch):
+        monkeypatch.setattr(sys, "stdin", None)
+        with pytest.raises(BatchError, match="the standard input, which was to list videos, is closed"):
+            plan_videos(["-"])
+
     def test_a_pipe_lists_videos(self, archive, monkeypatch):
         """As `<(find …)` of a shell, which names an open one."""
         monkeypatch.chdir(archive)
@@ -232,6 +244,8 @@ class TestCameras:
             ("match=gate/*", "needs a name"),
             ("name=a,colour=red", "a camera has texts named name, match, model, scene, timezone, not colour"),
             ("name=a,timezone=Atlantis", "no time zone 'Atlantis'"),
+            ("name=a,timezone=Europe", "no time zone 'Europe'; expected one as Europe/Rome"),
+            ("name=a,timezone=../Rome", "no time zone '../Rome'"),
             (json.dumps({"name": 3}), "not name = 3"),
             (json.dumps({"name": "a", "scene": "\0"}), r"not scene = '\\x00'"),
             ("{name=a}", "table is given as JSON, not '{name=a}'"),
@@ -240,6 +254,13 @@ class TestCameras:
     def test_a_camera_that_makes_no_sense_is_refused(self, text, reason):
         with pytest.raises(BatchError, match=reason):
             parse_camera(text)
+
+    def test_a_second_rule_of_a_camera_that_fits_no_video_is_misspelt(self, archive):
+        rules = [CameraRule("gate"), CameraRule("gate", match="gate/nihgt*", model="night.npz")]
+        videos = plan_videos([str(archive)], cameras=rules)
+        check_cameras(rules[:1], videos)
+        with pytest.raises(BatchError, match=r"no video fits the camera 'gate/nihgt\*'"):
+            check_cameras(rules, videos)
 
 
 class TestPatterns:

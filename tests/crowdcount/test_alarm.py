@@ -694,6 +694,15 @@ def test_wrong_tables_are_named(tmp_path, text, message):
         pass
 
 
+def test_rows_that_are_unevenly_apart_and_frames_of_one_time(tmp_path):
+    """As the counts of every second or third frame, and a burst of a camera."""
+    rows = ((0, 0.0), (2, 0.2), (5, 0.5), (7, 0.5), (10, 1.0))
+    lines = "".join(f"{frame},{time_s},3\n" for frame, time_s in rows)
+    with open_measuring(str(write(tmp_path / "a.csv", f"frame,time_s,people\n{lines}"))) as measuring:
+        assert [frame.time_s for frame in measuring.frames()] == [0.0, 0.2, 0.5, 0.5, 1.0]
+        assert measuring.step == 3
+
+
 def test_a_published_table_counts_frames_from_one_and_seconds_from_its_first(tmp_path):
     path = tmp_path / "ucsd.npz"
     np.savez(path, features=np.ones((40, 30)), count_total=np.ones(40))

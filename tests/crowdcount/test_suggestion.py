@@ -119,7 +119,8 @@ def test_what_a_file_states_of_its_length_is_only_a_hint(street, monkeypatch, st
         source.info = replace(source.info, frame_count=stated)
         return source
 
-    monkeypatch.setattr("crowdcount.learning.suggestion.open_source", opened)
+    monkeypatch.setattr("crowdcount.learning.datasets.dataset.open_source", opened)
     told = []
     assert suggest(str(street.frames), 5, scene=street.scene, progress=lambda *one: told.append(one)) == right
     assert told[-1] == (20, 20)
+    assert all(done <= of for done, of in told)

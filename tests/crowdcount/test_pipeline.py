@@ -21,7 +21,7 @@ from crowdcount.scene import Scene, scene_from
 from features import background
 from features.background import kept_frames
 from features.empty_scene import EmptyScene
-from features.foreground import Foreground
+from features.foreground import Foreground, Segmenter
 from features.haze import Haze
 from features.schema import VIEWS
 
@@ -87,6 +87,7 @@ class TestWorkingSize:
         small = scene_from((64, 48), None, [(32, 10, 4.0), (32, 40, 4.0)])
         assert size_of(small, 18.0, may_enlarge=True) == (192, 144)
         assert size_of(level_scene(36.0), 18.0, may_enlarge=True) == (320, 240)
+        assert working_size((1920, 1080), 20.0, 18.0, may_enlarge=True) == (1728, 972)  # more than these
 
     def test_is_never_tiny(self):
         assert size_of(level_scene(5000.0)) == (32, 32)
@@ -414,6 +415,18 @@ class TestHaze:
         without = self.HAZE.cleared(grey)[0, 0, 0]
         pipeline.measure(grey)
         assert np.median(pipeline._last_frame) == (without if known == "clear" else 120)
+
+    def test_is_known_where_the_scene_is_learnt_and_rain_is_looked_for(self, hazy, monkeypatch):
+        pipeline, frames = Pipeline.for_any_scene(drawn_scene((320, 240)), 1.0), list(drawn((320, 240), 20))
+        told, glimpsed = [], []
+        monkeypatch.setattr(Segmenter, "expect", lambda self, *how: told.append(how))
+        monkeypatch.setattr(Segmenter, "glimpse", lambda self, image: glimpsed.append(image))
+        pipeline.learn(frames, is_coarse=True)
+        ((is_coarse, step),) = told
+        assert is_coarse
+        np.testing.assert_allclose(step, 1.5)  # levels of the scene for each of a picture with 2/3 of them
+        pipeline.glimpse(frames[0])
+        np.testing.assert_array_equal(glimpsed[0], self.HAZE.cleared(pipeline.reduced(frames[0])))
 
     def test_people_stand_out_less_than_in_a_clear_picture(self, hazy):
         frames = list(drawn((320, 240), 20))

@@ -126,7 +126,7 @@ def cell_grid(scene: Scene) -> tuple[int, int]:
     """Bands and cells per band that give cells of about `CELL_GROUND`, twice as many per band as bands; of
     people smaller than a pixel, no more than there are rows and columns of pixels."""
     ground = float((1.0 / np.square(scene.person_height[scene.roi], dtype=np.float64)).sum())
-    n_cells = max(1.0, ground / CELL_GROUND)
+    n_cells = ground / CELL_GROUND
     rows = max(1, round(np.sqrt(n_cells / 2)))
     height, width = scene.roi.shape
     return min(rows, height), min(max(1, round(n_cells / rows)), width)

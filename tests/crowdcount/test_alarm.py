@@ -575,6 +575,7 @@ def test_shares_of_stretches_alone_are_enough(tmp_path, table):
     assert training.n_shared == 200
     assert math.isnan(training.missed)
     assert training.share_error < 0.15
+    assert training.doubted == ()  # nobody called any
     with open_measuring(str(path)) as measuring:
         X = np.stack([frame.features for frame in measuring.frames()])
     assert ((training.model.regressor.values(X) > 0) == (level > 0)).mean() > 0.9
@@ -601,6 +602,10 @@ def test_wrong_calls_of_one_operator_are_outvoted_and_listed(tmp_path, table):
     assert training.operators == ("a", "b", "c")
     assert max(training.missed, training.false) < 0.2
     assert set(training.doubted) <= set(range(0, 200, 2))
+    for n_doubted, end in ((20, " 18 19"), (21, " 18 19 and 1 more; --json lists all")):
+        told = alarm_report(replace(training, doubted=tuple(range(n_doubted))), "a.npz")[-1]
+        assert told.startswith("calls not believed, frames: 0 1 2 ")
+        assert told.endswith(end)
 
 
 @pytest.mark.parametrize("names", ["frame,time_s,count,low,high,flags", "Frame, Time_s,count,low,high,Flags"])

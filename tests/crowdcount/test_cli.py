@@ -433,6 +433,7 @@ class TestPlan:
             ("rtsp://h/live?u=admin&p=12345&passphrase=hunter2&sid=a1", "h-live"),
             ("http://gate/cam/realmonitor?channel=1&subtype=0", "gate-cam-realmonitor-channel-1-subtype-0"),
             ("rtsp://gate/a?user=me;password=se;auth=YWRtaW46MQ&size=640x480", "gate-a-user-me-size-640x480"),
+            ("rtsp://gate/" + 300 * "a", "gate-" + 95 * "a"),  # no name of a file is as long
             ("http://u:p@gate/?url=rtsp://me:pass@cam/x&ch=2&t=%2F..%2F&s=" + 99 * "x", "gate-ch-2"),
         ],
     )

@@ -445,6 +445,11 @@ class TestRefused:
         with pytest.raises(DatasetError, match=r"copy is the same recording as .*mon.*; give each once"):
             train([*datasets[:2], copied])
 
+    def test_one_that_begins_as_another_does_is_another(self, days):
+        images = sorted(days[0].frames.iterdir())
+        assert recordings._are_the_same(images, list(images))
+        assert not recordings._are_the_same(images, images[:-1])
+
     def test_but_not_where_images_cannot_be_read(self, days, datasets, monkeypatch):
         def unreadable(*files, shallow):
             raise PermissionError(13, "Permission denied", files[0])

@@ -98,6 +98,27 @@ def test_tells_its_codec():
     capture.release()
 
 
+def test_of_a_film_with_sound_the_pictures_come_alone(tmp_path):
+    av = pytest.importorskip("av")
+    with av.open(tmp_path / "a.mkv", "w") as film:
+        pictures, sound = film.add_stream("mpeg2video", rate=25), film.add_stream("pcm_s16le", rate=8000)
+        pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
+        sound.layout = "mono"
+        for k in range(6):
+            silence = av.AudioFrame.from_ndarray(np.zeros((1, 320), np.int16), format="s16", layout="mono")
+            silence.sample_rate, silence.pts = 8000, 320 * k
+            image = np.full((48, 64, 3), 40 * k, np.uint8)
+            film.mux(pictures.encode(av.VideoFrame.from_ndarray(image, format="bgr24")))
+            film.mux(sound.encode(silence))
+        for stream in (pictures, sound):
+            film.mux(stream.encode(None))
+    video, levels = InterlacedVideo(str(tmp_path / "a.mkv"), 0), []
+    while video.grab():
+        levels.append(video.retrieve()[1].mean())
+    video.release()
+    assert levels == pytest.approx(np.arange(0, 240, 40), abs=3)
+
+
 class TestSet:
     """Of six frames, 40 ms each."""
 

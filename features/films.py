@@ -25,8 +25,8 @@ _FILLED, _FOUR_SIDED = 0.85, 0.9
 #: How far from the hull a side may run, in perimeters of it.
 _DETOURS = np.arange(0.01, 0.09, 0.01)
 _NEAR = np.ones((7, 7), np.uint8)  # what is so near belongs to it, where pictures are blurred
-#: In blocks of so much of its shorter side pictures are new that fewer than this share of them all are like,
-#: and they are in this share of all, on average.
+#: A block, of so much of the place's shorter side, is new in a frame where it is the same in fewer than this
+#: share of all frames; blocks of a film are new in this share of the frames or more, on average.
 _BLOCK, _SELDOM, _NEW = 1 / 4, 0.2, 0.3
 
 

@@ -18,7 +18,7 @@ from crowdcount.learning.datasets import load_dataset
 from crowdcount.learning.training import train
 from crowdcount.pipeline import Pipeline
 from crowdcount.results import FrameCount
-from crowdcount.scene import scene_from
+from crowdcount.scene import load_scene, scene_from
 from crowdcount.terminal import Terminal
 from crowdcount.video import SourceInfo, VideoSource, parse_position
 from features.vehicles import VehicleFinder
@@ -548,10 +548,13 @@ def test_nobody_is_counted_on(shown, teller, nothing, at_most, tmp_path, monkeyp
     without = counts(drawn(tmp_path / "without.avi", lambda _: (40, 40, 40)))
     signed = drawn(tmp_path / "signed.avi", shown)
     assert np.abs(counts(signed) - without).mean() < at_most
-    with open_counting(signed, scene=scene) as counting:
-        Terminal().started(counting)
-    told = re.findall(r"films are shown at (\d+),(\d+) \((\d+)x(\d+) pixels\)", capsys.readouterr().err)
-    assert np.allclose(np.float64(told), [(130, 10, 40, 45)] if shown is film else [], atol=7)
+    below = load_scene(scene).redrawn([((0, 120), (319, 120), (319, 239), (0, 239))])
+    for where, expected in ((scene, [(130, 10, 40, 45)] if shown is film else []), (below, [])):
+        with open_counting(signed, scene=where) as counting:
+            Terminal().started(counting)
+        told = re.findall(r"films are shown at (\d+),(\d+) \((\d+)x(\d+) pix", capsys.readouterr().err)
+        assert len(told) == len(expected)
+        assert np.allclose(np.float64(told), expected, atol=7)
     monkeypatch.setattr(f"features.background.{teller}", nothing)
     assert np.mean(counts(signed) - without) > 2
 

@@ -1,6 +1,6 @@
 """Films on screens: filled, four-sided places with sharp edges whose picture is hardly ever the same.
 
-People, trees and water are seldom twice the same either, but what they fill has no four straight edges.
+People, trees and water are seldom twice the same either, but what they fill has no four sharp edges.
 Signs, moving stairs and what is put down have such, but are the same time and again in most of their parts.
 """
 
@@ -24,6 +24,9 @@ _MOST_OF_VIEW = 0.25  # the largest one covers less than this share of the pictu
 _FILLED, _FOUR_SIDED = 0.85, 0.9
 #: How far from the hull a side may run, in perimeters of it.
 _DETOURS = np.arange(0.01, 0.09, 0.01)
+#: On average over most of each side, within so many pixels around, the share of the frames that differ drops
+#: by so much of that within; three sides or more are not at the edge of the picture.
+_EDGE, _STEEP, _ALONG = np.ones((5, 5), np.uint8), 0.8, np.linspace(0.1, 0.9, 17)[:, None]
 _NEAR = np.ones((7, 7), np.uint8)  # what is so near belongs to it, where pictures are blurred
 #: A block, of so much of the place's shorter side, is new in a frame where it is the same in fewer than this
 #: share of all frames; blocks of a film are new in this share of the frames or more, on average.
@@ -49,19 +52,22 @@ def films(frames_bgr: np.ndarray, image_bgr: np.ndarray) -> np.ndarray:
     if len(frames_bgr) >= LEAST_FRAMES:
         share = _share_changed(frames_bgr, image_bgr)
         for least in _SHARES:
-            for place in _places(share >= least):
-                if _share_new(frames_bgr, place) >= _NEW:
+            for place, corners in _places(share >= least):
+                within = share[place > 0].mean()
+                if _is_steep_at(share, corners, _STEEP * within) and _share_new(frames_bgr, place) >= _NEW:
                     found |= cv2.dilate(place, _NEAR) > 0
     return found
 
 
 def _share_changed(frames_bgr, image_bgr) -> np.ndarray:
-    """(H, W) float64: share of the frames in which a pixel differs from the median."""
-    return sum(largest_difference(frame, image_bgr) > ALIKE for frame in frames_bgr) / len(frames_bgr)
+    """(H, W) float32: share of the frames in which a pixel differs from the median."""
+    n_changed = sum(largest_difference(frame, image_bgr) > ALIKE for frame in frames_bgr)
+    return (n_changed / len(frames_bgr)).astype(np.float32)
 
 
-def _places(is_changing) -> Iterator[np.ndarray]:
-    """The filled, four-sided places of a mask (H, W) bool, each (H, W) uint8, 1 within."""
+def _places(is_changing) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The filled, four-sided places of a mask (H, W) bool, each (H, W) uint8, 1 within, and its corners
+    (k, 1, 2) int32."""
     n_places, labels, boxes, _ = cv2.connectedComponentsWithStats(is_changing.view(np.uint8))
     for place in range(1, n_places):
         left, top, width, height, area = boxes[place]
@@ -71,10 +77,11 @@ def _places(is_changing) -> Iterator[np.ndarray]:
         hull = cv2.convexHull(points.astype(np.int32))
         outline, figure = np.zeros((2, *labels.shape), np.uint8)
         cv2.fillPoly(outline, [hull], 1)
-        cv2.fillPoly(figure, [_four_corners(hull)], 1)
+        corners = _four_corners(hull)
+        cv2.fillPoly(figure, [corners], 1)
         is_filled = area >= _FILLED * outline.sum()
         if is_filled and (outline & figure).sum() >= _FOUR_SIDED * (outline | figure).sum():
-            yield outline
+            yield outline, corners
 
 
 def _four_corners(hull) -> np.ndarray:
@@ -82,6 +89,18 @@ def _four_corners(hull) -> np.ndarray:
     perimeter = cv2.arcLength(hull, closed=True)
     figures = [cv2.approxPolyDP(hull, detour * perimeter, closed=True) for detour in _DETOURS]
     return next((figure for figure in figures if len(figure) <= 4), figures[-1])
+
+
+def _is_steep_at(share, corners, drop) -> bool:
+    """Whether a share (H, W) float32 drops by so much at the sides of a figure of corners (k, 1, 2) int32."""
+    steep = cv2.morphologyEx(share, cv2.MORPH_GRADIENT, _EDGE)
+    seen = cv2.erode(np.ones(share.shape, np.uint8), _EDGE, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    drops = []
+    for one, next_one in zip(corners[:, 0], np.roll(corners[:, 0], -1, axis=0), strict=True):
+        x, y = np.rint(one + _ALONG * (next_one - one)).astype(int).T
+        if seen[y, x].all():
+            drops.append(steep[y, x].mean())
+    return len(drops) >= 3 and min(drops) >= drop
 
 
 def _share_new(frames_bgr, place) -> float:

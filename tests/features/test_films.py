@@ -86,6 +86,19 @@ class TestFilms:
     def test_are_not_people(self, people):
         assert not found(footage([EMPTY] * N_FRAMES, people=people)).any()
 
+    @pytest.mark.parametrize("people", [2, 4, 8])
+    @pytest.mark.parametrize("width", [12, 20, 40])
+    def test_are_not_people_behind_a_gap(self, width, people):
+        """Nothing changes beside a door or between two pillars, but heads and feet are at any height."""
+        rng, frames = np.random.default_rng(width), []
+        gap = rectangle(80 - width // 2, 0, width, HEIGHT)
+        for frame in footage([EMPTY] * N_FRAMES, people=0):
+            for _ in range(rng.poisson(people)):
+                x, foot = 80 + width * rng.uniform(-0.7, 0.7), 90 + rng.uniform(-12, 12)
+                frame[person_mask(x, foot, 24 * rng.normal(1, 0.07)) & gap] = rng.uniform(0, 255, 3)
+            frames.append(frame)
+        assert not found(frames).any()
+
     def test_are_not_leaves(self):
         """A round tree, all of which moves."""
         tree = cv2.circle(np.zeros((HEIGHT, WIDTH), np.uint8), (90, 40), 28, 1, -1).astype(bool)

@@ -51,10 +51,11 @@ def films(frames_bgr: np.ndarray, image_bgr: np.ndarray) -> np.ndarray:
     found = np.zeros(image_bgr.shape[:2], bool)
     if len(frames_bgr) >= LEAST_FRAMES:
         share = _share_changed(frames_bgr, image_bgr)
+        drops = _drops_around(share)
         for least in _SHARES:
             for place, corners in _places(share >= least):
-                within = share[place > 0].mean()
-                if _is_steep_at(share, corners, _STEEP * within) and _share_new(frames_bgr, place) >= _NEW:
+                is_steep = _least_drop(drops, corners) >= _STEEP * share[place > 0].mean()
+                if is_steep and _share_new(frames_bgr, place) >= _NEW:
                     found |= cv2.dilate(place, _NEAR) > 0
     return found
 
@@ -91,16 +92,20 @@ def _four_corners(hull) -> np.ndarray:
     return next((figure for figure in figures if len(figure) <= 4), figures[-1])
 
 
-def _is_steep_at(share, corners, drop) -> bool:
-    """Whether a share (H, W) float32 drops by so much at the sides of a figure of corners (k, 1, 2) int32."""
-    steep = cv2.morphologyEx(share, cv2.MORPH_GRADIENT, _EDGE)
+def _drops_around(share) -> np.ndarray:
+    """(H, W) float32: by how much a share (H, W) float32 drops around a pixel; NaN at the picture's edge."""
+    drops = cv2.morphologyEx(share, cv2.MORPH_GRADIENT, _EDGE)
     seen = cv2.erode(np.ones(share.shape, np.uint8), _EDGE, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    drops = []
-    for one, next_one in zip(corners[:, 0], np.roll(corners[:, 0], -1, axis=0), strict=True):
-        x, y = np.rint(one + _ALONG * (next_one - one)).astype(int).T
-        if seen[y, x].all():
-            drops.append(steep[y, x].mean())
-    return len(drops) >= 3 and min(drops) >= drop
+    return np.where(seen > 0, drops, np.nan)
+
+
+def _least_drop(drops, corners) -> float:
+    """Mean of `_drops_around` at the flattest side, of those in the picture, of a figure of corners
+    (k, 1, 2) int32; 0 where fewer than three are."""
+    sides = np.roll(corners, -1, axis=0) - corners
+    x, y = np.moveaxis(np.rint(corners + _ALONG * sides).astype(int), 2, 0)
+    seen = [drop for drop in drops[y, x].mean(axis=1) if not np.isnan(drop)]
+    return min(seen) if len(seen) >= 3 else 0.0
 
 
 def _share_new(frames_bgr, place) -> float:

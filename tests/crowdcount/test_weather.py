@@ -51,6 +51,13 @@ def clip(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def plaza(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weather") / "plaza.mp4"
+    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=N_FRAMES), path)
+    return path
+
+
 def counted(clip):
     rows = crowdcount.count(clip, scene=clip.parent / "street.scene.json")
     return [(row.count, row.flags) for row in rows]
@@ -61,22 +68,24 @@ def as_it_was(clip):
     return [count for count, _ in counted(clip)]
 
 
-def fog(frame, k, rng):
-    share = np.linspace(0.9, 0.75, len(frame))[:, None, None]
-    foggy = (1 - share) * frame + 200 * share + rng.normal(0, 2, frame.shape)
+def behind_fog(frame, above, below, noise, rng):
+    """A frame that fog hides by a share, from the one above to the one below."""
+    share = np.linspace(above, below, len(frame))[:, None, None]
+    foggy = (1 - share) * frame + 200 * share + rng.normal(0, noise, frame.shape)
     return np.clip(foggy, 0, 255).astype(np.uint8)
+
+
+def fog(frame, k, rng):
+    return behind_fog(frame, 0.9, 0.75, 2, rng)
 
 
 def thin_fog(frame, k, rng):
-    share = np.linspace(0.6, 0.4, len(frame))[:, None, None]
-    foggy = (1 - share) * frame + 200 * share + rng.normal(0, 1, frame.shape)
-    return np.clip(foggy, 0, 255).astype(np.uint8)
+    return behind_fog(frame, 0.6, 0.4, 1, rng)
 
 
 def gathering_fog(frame, k, rng):
-    share = np.linspace(0.9, 0.5, len(frame))[:, None, None] * np.clip((k - FIRST) / 100, 0, 1)
-    foggy = (1 - share) * frame + 200 * share + rng.normal(0, 1, frame.shape)
-    return np.clip(foggy, 0, 255).astype(np.uint8)
+    gathered = np.clip((k - FIRST) / 100, 0, 1)
+    return behind_fog(frame, 0.9 * gathered, 0.5 * gathered, 1, rng)
 
 
 def spoil(clip, change, fps=10, first=FIRST):
@@ -123,25 +132,22 @@ def test_motion_jpeg_of_low_quality_is_no_crowd(tmp_path, monkeypatch, is_live):
 
 
 @pytest.mark.parametrize("is_live", [False, True])
-def test_people_in_fog_are_counted_by_the_bundled_model(tmp_path, monkeypatch, is_live):
+def test_people_in_fog_are_counted_by_the_bundled_model(plaza, monkeypatch, is_live):
     """From a file, and from a camera, which learns its scene anew when it knows the fog."""
-    path, scene = tmp_path / "plaza.mp4", tmp_path / "plaza.scene.json"
-    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=N_FRAMES), path)
+    scene = plaza.with_name("plaza.scene.json")
     if is_live:
         monkeypatch.setattr(FileSource, "sample", lambda *_: [])
-    expected = [row.count for row in crowdcount.count(path, scene=scene)]
-    rows = list(crowdcount.count(spoil(path, fog, first=0), scene=scene))
+    expected = [row.count for row in crowdcount.count(plaza, scene=scene)]
+    rows = list(crowdcount.count(spoil(plaza, fog, first=0), scene=scene))
     found = [row.count for row in rows]
     assert np.abs(np.subtract(found, expected))[SETTLED:].mean() < 2  # 4.8 and 4.9, of 5
     assert all(row.flags == ("low_contrast",) for row in rows[SETTLED:])
 
 
-def test_a_recording_mostly_in_fog_is_learnt_where_it_is_clear(tmp_path):
+def test_a_recording_mostly_in_fog_is_learnt_where_it_is_clear(plaza):
     """Scene and heights alike, as nothing is given."""
-    path = tmp_path / "plaza.mp4"
-    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=N_FRAMES), path)
-    expected = [row.count for row in crowdcount.count(path)]
-    found = [row.count for row in crowdcount.count(spoil(path, thin_fog))]
+    expected = [row.count for row in crowdcount.count(plaza)]
+    found = [row.count for row in crowdcount.count(spoil(plaza, thin_fog))]
     off = np.abs(np.subtract(found, expected))
     assert off[:FIRST].mean() < 2  # 3.4 where it was learnt in the fog
     assert off[FIRST:].mean() < 2  # 5.5
@@ -149,15 +155,14 @@ def test_a_recording_mostly_in_fog_is_learnt_where_it_is_clear(tmp_path):
 
 @pytest.mark.parametrize("is_live", [False, True])
 @pytest.mark.parametrize("change", [fog, gathering_fog])
-def test_fog_that_comes_is_seen_through(tmp_path, monkeypatch, change, is_live):
+def test_fog_that_comes_is_seen_through(plaza, monkeypatch, change, is_live):
     """At once, or little by little; a camera's scene is not learnt anew for it."""
-    path, scene = tmp_path / "plaza.mp4", tmp_path / "plaza.scene.json"
-    write_clip(preset("plaza", 101, people=8.0, fps=10.0, n_frames=N_FRAMES), path)
+    scene = plaza.with_name("plaza.scene.json")
     monkeypatch.setattr("features.haze.LEARNING_FRAMES", 8)  # it is looked for each 4 seconds
     if is_live:
         monkeypatch.setattr(FileSource, "sample", lambda *_: [])
-    expected = [row.count for row in crowdcount.count(path, scene=scene)]
-    rows = list(crowdcount.count(spoil(path, change), scene=scene))
+    expected = [row.count for row in crowdcount.count(plaza, scene=scene)]
+    rows = list(crowdcount.count(spoil(plaza, change), scene=scene))
     off = np.abs(np.subtract([row.count for row in rows], expected))[FIRST:]
     assert off.mean() < 2  # at once 11.9 and 11.6, little by little 14.2 and 8.1, of 4
     flags = {flag for row in rows[FIRST:] for flag in row.flags}
